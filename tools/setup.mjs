@@ -1,0 +1,147 @@
+// Sets up everything that building, running and testing need. Plain JavaScript without dependencies: it runs on Node 20.
+// Every step says what it does and how long it took; a step whose result is already there is quick.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const HOME = join(ROOT, ".aim");
+const NODE_MIN = [24, 15];
+const PYTHON_MIN = [3, 11];
+const REQUIREMENTS = join(ROOT, "drivers/ansible/requirements.txt");
+const SYSTEM_PROGRAMS = {
+  bwrap: "bubblewrap",
+  ssh: "openssh-client",
+  "ssh-agent": "openssh-client",
+  sshpass: "sshpass",
+  sshd: "openssh-server",
+};
+
+class SetupError extends Error {}
+
+function step(name, work) {
+  const start = performance.now();
+  const did = work();
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  if (did !== false) console.error(`setup: ${name} (${seconds} s)`);
+}
+
+function run(program, args, options = {}) {
+  const done = spawnSync(program, args, { cwd: ROOT, encoding: "utf8", ...options });
+  if (done.status !== 0) {
+    const output = `${done.stdout ?? ""}${done.stderr ?? ""}`.split("\n").slice(0, 20).join("\n");
+    throw new SetupError(`${program} ${args.join(" ")} failed:\n${output || done.error?.message}`);
+  }
+  return done.stdout;
+}
+
+/** True when the stamp says that this step was done for exactly this content. */
+function isCurrent(name, content) {
+  const stamp = join(HOME, `${name}.stamp`);
+  const digest = createHash("sha256").update(content).digest("hex");
+  const current = existsSync(stamp) && readFileSync(stamp, "utf8") === digest;
+  return { current, done: () => writeFileSync(stamp, digest) };
+}
+
+function installPackages() {
+  const lock = readFileSync(join(ROOT, "package-lock.json"));
+  const { current, done } = isCurrent("packages", lock);
+  if (current && existsSync(join(ROOT, "node_modules/typebox"))) return false;
+  run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+  done();
+  return true;
+}
+
+function atLeast(version, minimum) {
+  const parts = version.replace(/^v/, "").split(".").map(Number);
+  return parts[0] > minimum[0] || (parts[0] === minimum[0] && parts[1] >= minimum[1]);
+}
+
+/** npm puts node_modules/.bin first on the path of its scripts, and there lies Node 24. */
+function checkNode() {
+  const own = join(ROOT, "node_modules/.bin/node");
+  const node = existsSync(own) ? own : process.execPath;
+  const version = run(node, ["--version"]).trim();
+  if (!atLeast(version, NODE_MIN)) {
+    throw new SetupError(`Node ${NODE_MIN.join(".")} or newer is needed and npm brought none for this machine. Install Node 24.`);
+  }
+  return false;
+}
+
+function onPath(program) {
+  const places = [...(process.env.PATH ?? "").split(":"), "/usr/sbin", "/sbin"];
+  return places.some((place) => place !== "" && existsSync(join(place, program)));
+}
+
+function installSystemPrograms() {
+  const missing = Object.entries(SYSTEM_PROGRAMS).filter(([program]) => !onPath(program));
+  const packages = new Set(missing.map(([, name]) => name));
+  if (!pythonMakesEnvironments()) packages.add("python3-venv");
+  if (packages.size === 0) return false;
+  const list = [...packages].join(" ");
+  if (process.getuid() !== 0 || !onPath("apt-get")) {
+    throw new SetupError(`these packages are missing: ${list}. Install them with your package manager and run this again.`);
+  }
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  run("apt-get", ["update", "-qq"], { env });
+  run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages], { env });
+  return true;
+}
+
+/** The system's own interpreter first: a sandbox can read it, and no version manager stands between. */
+function findPython() {
+  for (const python of ["/usr/bin/python3", "/usr/local/bin/python3"]) {
+    if (!existsSync(python)) continue;
+    const version = run(python, ["-c", "import platform; print(platform.python_version())"]).trim();
+    if (atLeast(version, PYTHON_MIN)) return python;
+  }
+  throw new SetupError(`Python ${PYTHON_MIN.join(".")} or newer is needed as /usr/bin/python3.`);
+}
+
+function pythonMakesEnvironments() {
+  return spawnSync(findPython(), ["-c", "import ensurepip, venv"]).status === 0;
+}
+
+/** A sandbox of a root runner has another uid: it must be able to walk to the environment. */
+function environmentPlace() {
+  let folder = ROOT;
+  while (process.getuid() === 0 && folder !== "/") {
+    if ((statSync(folder).mode & 0o001) === 0) {
+      const name = createHash("sha256").update(ROOT).digest("hex").slice(0, 12);
+      return `/var/lib/aim/venv-${name}`;
+    }
+    folder = dirname(folder);
+  }
+  return join(HOME, "venv");
+}
+
+function makeEnvironment() {
+  const python = findPython();
+  const venv = environmentPlace();
+  const { current, done } = isCurrent("python", `${readFileSync(REQUIREMENTS)} ${python} ${venv}`);
+  if (current && existsSync(join(venv, "bin/python"))) return false;
+  rmSync(venv, { recursive: true, force: true });
+  mkdirSync(dirname(venv), { recursive: true, mode: 0o755 });
+  run(python, ["-m", "venv", venv]);
+  const pip = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--require-hashes", "--only-binary", ":all:"];
+  run(join(venv, "bin/python"), [...pip, "-r", REQUIREMENTS]);
+  // Tools may not write there later, so the bytecode is made now.
+  run(join(venv, "bin/python"), ["-m", "compileall", "-q", "-j", "0", join(venv, "lib")]);
+  writeFileSync(join(HOME, "toolchain.json"), `${JSON.stringify({ python, venv })}\n`);
+  done();
+  return true;
+}
+
+try {
+  mkdirSync(HOME, { recursive: true });
+  step("npm packages", installPackages);
+  step("node", checkNode);
+  step("system programs", installSystemPrograms);
+  step("ansible-core in an environment of its own", makeEnvironment);
+} catch (error) {
+  if (!(error instanceof SetupError)) throw error;
+  console.error(`setup: ${error.message}`);
+  process.exit(1);
+}
