@@ -1,0 +1,96 @@
+// Every way in which AIM refuses a request. A code is stable for ever; its sentence is fixed and holds no data.
+import { Type, type Static } from "typebox";
+
+export const PROBLEMS = {
+  malformed_json: [400, "The input is not one JSON object on one line."],
+  duplicate_key: [400, "A key stands twice in one JSON object."],
+  unknown_field: [400, "The request has a field that AIM does not know."],
+  invalid_request: [400, "A field of the request is missing or has the wrong type or value."],
+  unsupported_api_version: [400, "This api_version is not supported; use \"1.0\"."],
+  unknown_operation: [400, "There is no such operation; see capabilities."],
+  request_too_large: [413, "The request is larger than AIM accepts."],
+  unknown_customer: [404, "The catalog has no such customer."],
+  unknown_playbook: [404, "The customer's catalog has no such playbook."],
+  unknown_host: [422, "A requested host is not in the inventory."],
+  duplicate_host: [422, "A host is requested twice."],
+  no_hosts: [422, "No host is requested."],
+  limit_no_match: [422, "The limit matches no host of the inventory."],
+  variable_not_declared: [422, "The catalog entry does not declare this variable."],
+  invalid_variables: [422, "The variables do not fit the schema of the catalog entry."],
+  secret_in_variables: [422, "A variable looks like a secret. Secrets come from Vault or a private descriptor."],
+  secret_in_inputs: [422, "An input looks like a secret value. Use a secret reference."],
+  catalog_invalid: [500, "The catalog holds an entry that cannot be read. See aimctl doctor."],
+  inventory_unreadable: [422, "The inventory could not be read in full; a part of it would be ignored."],
+  inventory_empty: [422, "The inventory names no host."],
+  playbook_not_found: [422, "The playbook file does not exist."],
+  playbook_syntax: [422, "The playbook or a file it loads could not be parsed. Try ansible-playbook --syntax-check."],
+  collection_missing: [422, "The playbook needs a collection that is not in the project or on the controller."],
+  role_missing: [422, "The playbook needs a role that is not in the project."],
+  module_missing: [422, "The playbook uses a module or action that is not installed on the controller."],
+  vars_prompt_unsupported: [422, "The playbook asks questions with vars_prompt. Declare them as variables instead."],
+  vault_password_missing: [422, "A file of the project is vaulted as a whole and no vault password slot is declared."],
+  content_unsupported: [422, "The project holds something other than regular files and folders."],
+  content_too_large: [422, "The project has too many files or bytes."],
+  destructive_not_marked: [422, "The content is destructive and the request does not say so."],
+  stale_revision: [409, "What was reviewed is no longer what would run. Prepare and review again."],
+  revision_used: [409, "This revision was already executed. Prepare and review again."],
+  revision_expired: [409, "This revision is too old. Prepare and review again."],
+  credential_missing: [422, "A credential slot of the request was not supplied."],
+  credential_unknown: [422, "A supplied credential has no slot in the request."],
+  credentials_unreadable: [422, "The credentials are not one JSON object from slot to text."],
+  job_type_unknown: [422, "No driver offers this job type."],
+  not_enabled: [403, "An administrator has switched execution off."],
+  local_only: [403, "This operation is offered on the local socket only."],
+  not_found: [404, "There is no such thing, or you may not see it."],
+  idempotency_mismatch: [422, "This idempotency key was used with another request."],
+  idempotency_in_progress: [409, "A request with this idempotency key is in progress."],
+  state_conflict: [409, "The attempt is not in a state that allows this."],
+  lease_lost: [409, "The lease of this attempt has ended."],
+  epoch_stale: [409, "Another lease holds this attempt."],
+  terminal_conflict: [409, "The attempt has ended with another result."],
+  digest_mismatch: [422, "The bytes do not have the digest that was named."],
+  runner_unavailable: [503, "No runner is ready. See aimctl doctor."],
+  shutting_down: [503, "The plane is shutting down and admits nothing."],
+  storage_full: [507, "The plane's storage is full. Nothing was accepted."],
+  internal: [500, "AIM met a fault of its own. It is in the service log."],
+} as const satisfies Record<string, readonly [status: number, message: string]>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+export const PROBLEM_CODES = Object.keys(PROBLEMS) as readonly ProblemCode[];
+
+export const ProblemSchema = Type.Object(
+  {
+    code: Type.Enum([...PROBLEM_CODES]),
+    message: Type.String(),
+    /** JSON Pointer of the field, or project path and line of the place, when there is one. */
+    at: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+);
+export type Problem = Static<typeof ProblemSchema>;
+
+/** The one exception class for a refused request. Recognise it by `code`, never by `instanceof` across packages. */
+export class AimError extends Error {
+  override readonly name = "AimError";
+  readonly code: ProblemCode;
+  readonly at: string | undefined;
+
+  constructor(code: ProblemCode, at?: string, options?: ErrorOptions) {
+    super(PROBLEMS[code][1], options);
+    this.code = code;
+    this.at = at;
+  }
+
+  get status(): number {
+    return PROBLEMS[this.code][0];
+  }
+
+  toProblem(): Problem {
+    const problem: Problem = { code: this.code, message: this.message };
+    return this.at === undefined ? problem : { ...problem, at: this.at };
+  }
+}
+
+export function isProblemCode(value: unknown): value is ProblemCode {
+  return typeof value === "string" && Object.hasOwn(PROBLEMS, value);
+}

@@ -1,0 +1,39 @@
+// Every route of the plane, for servers, clients and the rights matrix.
+
+export interface Route {
+  readonly method: "GET" | "POST" | "PUT";
+  readonly path: string;
+  /** `client`: the public socket. `local`: the public socket, only where it is a local one. `runner`: the runners' socket. */
+  readonly face: "client" | "local" | "runner";
+  readonly does: string;
+}
+
+export const ROUTES = {
+  operations: { method: "POST", path: "/v1/operations", face: "client", does: "one Core operation; answers JSON lines" },
+  runEvents: { method: "GET", path: "/v1/runs/:run_id/events", face: "client", does: "events after `?after=`, then live ones, as JSON lines" },
+  runList: { method: "GET", path: "/v1/runs", face: "client", does: "the newest runs" },
+  artifactList: { method: "GET", path: "/v1/runs/:run_id/artifacts", face: "client", does: "the manifest of a run" },
+  artifact: { method: "GET", path: "/v1/artifacts/:sha256", face: "client", does: "the bytes of one artifact" },
+  health: { method: "GET", path: "/healthz", face: "client", does: "the process answers" },
+  credentials: { method: "POST", path: "/v1/credentials", face: "local", does: "hands credentials over for the next execute; kept in memory, used once" },
+  project: { method: "POST", path: "/v1/project", face: "local", does: "registers a playbook and inventory of the caller's own machine" },
+  acceptance: { method: "PUT", path: "/v1/acceptance", face: "local", does: "records that the acceptance suite passed for a controller" },
+  register: { method: "POST", path: "/runner/v1/runners", face: "runner", does: "a runner says what it is and can" },
+  claim: { method: "POST", path: "/runner/v1/claims", face: "runner", does: "takes the next attempt or inspection, or 204" },
+  heartbeat: { method: "POST", path: "/runner/v1/attempts/:run_id/heartbeats", face: "runner", does: "extends the lease, learns of a stop" },
+  move: { method: "POST", path: "/runner/v1/attempts/:run_id/state", face: "runner", does: "moves the attempt on" },
+  events: { method: "POST", path: "/runner/v1/attempts/:run_id/events", face: "runner", does: "stores a batch of events" },
+  take: { method: "POST", path: "/runner/v1/attempts/:run_id/credentials", face: "runner", does: "takes the caller's credentials, once" },
+  upload: { method: "PUT", path: "/runner/v1/attempts/:run_id/artifacts/:sha256", face: "runner", does: "stores the bytes of one artifact" },
+  complete: { method: "POST", path: "/runner/v1/attempts/:run_id/completion", face: "runner", does: "ends the attempt" },
+  blob: { method: "GET", path: "/runner/v1/blobs/:sha256", face: "runner", does: "the bytes of one reviewed file" },
+  inspected: { method: "POST", path: "/runner/v1/inspections/:inspection_id", face: "runner", does: "answers an inspection" },
+} as const satisfies Record<string, Route>;
+export type RouteName = keyof typeof ROUTES;
+
+/** Fills the `:name` places of a route's path. */
+export function pathOf(name: RouteName, values: Readonly<Record<string, string>> = {}): string {
+  return ROUTES[name].path.replaceAll(/:([a-z_0-9]+)/g, (_, key: string) =>
+    encodeURIComponent(values[key] ?? ""),
+  );
+}
