@@ -1,0 +1,187 @@
+// Static analysis of reviewed YAML: which tasks can know whether they changed something, and what a reviewer must see.
+// Reads source only; evaluates nothing. What it cannot understand counts as unverified.
+import { FINDINGS, type Finding, type FindingCode } from "@aim/contract";
+import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Node, type YAMLMap } from "yaml";
+import { BUILTIN_MODULES, KEYWORDS } from "./task-words.ts";
+
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface Analysis {
+  /** `path:line` of a task to whether its changed results can be believed. */
+  readonly knows: ReadonlyMap<string, boolean>;
+  readonly findings: readonly Finding[];
+  /** Places of tasks that remove or stop something. */
+  readonly destructive: readonly string[];
+}
+
+const ALWAYS_CHANGED = new Set(["command", "shell", "raw", "script", "win_command", "win_shell", "expect"]);
+const DESTROYS = /\brm\s+(-\w+\s+)*-\w*[rf]|\bmkfs\b|\bdd\s+.*of=|\bshutdown\b|\breboot\b|\bdrop\s+(table|database|schema)\b|\btruncate\s+table\b|\bwipefs\b/i;
+const CONTROLLER_LOOKUP = /\b(?:lookup|query|q)\s*\(\s*["'](?:ansible\.builtin\.)?(?:pipe|url|lines)["']/;
+/** Deeper nesting than any block structure a person writes; stops hostile input. */
+const DEPTH_MAX = 64;
+
+const WEIGHTS: Partial<Record<FindingCode, Finding["weight"]>> = {
+  destructive: "needs_approval",
+  check_mode_off: "needs_approval",
+  code_plugin: "needs_approval",
+  host_key_checking_off: "needs_approval",
+};
+
+export function finding(code: FindingCode, at: string | null): Finding {
+  return { code, weight: WEIGHTS[code] ?? "note", message: FINDINGS[code], at };
+}
+
+export function analyse(files: Iterable<SourceFile>): Analysis {
+  const knows = new Map<string, boolean>();
+  const findings: Finding[] = [];
+  const destructive: string[] = [];
+  for (const file of files) {
+    const lines = new LineCounter();
+    const walk = (node: unknown, depth: number): void => {
+      if (depth > DEPTH_MAX) return;
+      if (isSeq(node)) for (const item of node.items) walk(item, depth + 1);
+      if (!isMap(node)) return;
+      const offset = (node.items[0]?.key as Node | undefined)?.range?.[0];
+      if (offset !== undefined) {
+        const at = `${file.path}:${lines.linePos(offset).line}`;
+        const verdict = judge(fieldsOf(node));
+        if (verdict !== null) {
+          knows.set(at, verdict.knows);
+          findings.push(...verdict.codes.map((code) => finding(code, at)));
+          if (verdict.codes.includes("destructive")) destructive.push(at);
+        }
+      }
+      for (const pair of node.items) walk(pair.value, depth + 1);
+    };
+    for (const document of documentsOf(file.text, lines)) walk(document, 0);
+  }
+  return { knows, findings, destructive };
+}
+
+function documentsOf(text: string, lineCounter: LineCounter): unknown[] {
+  try {
+    const documents = parseAllDocuments(text, {
+      version: "1.1",
+      uniqueKeys: false,
+      logLevel: "silent",
+      lineCounter,
+    });
+    return Array.isArray(documents) ? documents.map((document) => document.contents) : [];
+  } catch {
+    return [];
+  }
+}
+
+type Fields = ReadonlyMap<string, unknown>;
+
+/** Of a repeated key the last one counts, as in Ansible. */
+function fieldsOf(map: YAMLMap): Fields {
+  const fields = new Map<string, unknown>();
+  for (const { key, value } of map.items) {
+    if (isScalar(key) && typeof key.value === "string") fields.set(key.value, value);
+  }
+  return fields;
+}
+
+function shortName(action: string): string {
+  return action.replace(/^ansible\.(?:builtin|legacy|windows)\./, "");
+}
+
+interface Verdict {
+  readonly knows: boolean;
+  readonly codes: readonly FindingCode[];
+}
+
+/** Judges one mapping; null when it is no task. */
+function judge(fields: Fields): Verdict | null {
+  const actions = [...fields.keys()].filter((key) => !KEYWORDS.has(key) && !key.startsWith("with_"));
+  const isPlay = fields.has("hosts") || fields.has("import_playbook");
+  const isBlock = fields.has("block");
+  const legacy = fields.get("action") ?? fields.get("local_action");
+  const action = legacy === undefined ? actions[0] : legacyAction(legacy);
+  if (isPlay || isBlock) return { knows: true, codes: keywordFindings(fields) };
+  if (action === undefined || (legacy === undefined && actions.length !== 1)) return null;
+  // A plain mapping of data has one key too; a task has a dotted or known action, or a task keyword beside it.
+  const name = shortName(action);
+  const known = BUILTIN_MODULES.has(name);
+  if (!known && !action.includes(".") && fields.size === 1) return null;
+  const args = fields.get(action) ?? legacy;
+  return { knows: canKnow(name, known, fields, args), codes: taskFindings(name, known, fields, args) };
+}
+
+function legacyAction(value: unknown): string | undefined {
+  if (isScalar(value) && typeof value.value === "string") return value.value.trim().split(/\s/, 1)[0];
+  if (isMap(value)) return textOf(fieldsOf(value).get("module"));
+  return undefined;
+}
+
+function canKnow(name: string, known: boolean, fields: Fields, args: unknown): boolean {
+  if (textOf(fields.get("poll")) === "0") return false;
+  if (ALWAYS_CHANGED.has(name)) return fields.has("changed_when") || hasGuard(args, fields.get("args"));
+  return known;
+}
+
+function hasGuard(...places: unknown[]): boolean {
+  return places.some((place) => {
+    if (isMap(place)) return place.has("creates") || place.has("removes");
+    return /\b(?:creates|removes)=/.test(textOf(place) ?? "");
+  });
+}
+
+function keywordFindings(fields: Fields): FindingCode[] {
+  const codes: FindingCode[] = [];
+  if (fields.has("check_mode") && !isLiteral(fields.get("check_mode"), true)) codes.push("check_mode_off");
+  if (fields.has("debugger")) codes.push("debugger");
+  return codes;
+}
+
+function taskFindings(name: string, known: boolean, fields: Fields, args: unknown): FindingCode[] {
+  const codes = keywordFindings(fields);
+  if (!known) codes.push("effect_unknown");
+  else if (!canKnow(name, known, fields, args)) codes.push("change_unverified");
+  if (isLiteral(fields.get("failed_when"), false)) codes.push("change_hidden");
+  else if (isLiteral(fields.get("changed_when"), false) && !ALWAYS_CHANGED.has(name)) {
+    codes.push("change_hidden");
+  }
+  if (name === "add_host") codes.push("dynamic_hosts");
+  if (isDestructive(name, args, fields)) codes.push("destructive");
+  if (runsOnController(fields)) codes.push("controller_execution");
+  return codes;
+}
+
+function isDestructive(name: string, args: unknown, fields: Fields): boolean {
+  if (name === "reboot" || name === "shutdown") return true;
+  if (ALWAYS_CHANGED.has(name)) return DESTROYS.test(sourceOf(args));
+  const state = isMap(args) ? textOf(args.get("state", true)) : /\bstate=(\w+)/.exec(textOf(args) ?? "")?.[1];
+  const word = state ?? (isMap(fields.get("args")) ? textOf((fields.get("args") as YAMLMap).get("state", true)) : undefined);
+  return word !== undefined && ["absent", "stopped", "killed", "removed", "poweredoff"].includes(word);
+}
+
+function runsOnController(fields: Fields): boolean {
+  if (fields.has("local_action")) return true;
+  if (["localhost", "127.0.0.1", "::1"].includes(textOf(fields.get("delegate_to")) ?? "")) return true;
+  if (textOf(fields.get("connection")) === "local") return true;
+  return [...fields.values()].some((value) => CONTROLLER_LOOKUP.test(sourceOf(value)));
+}
+
+function isLiteral(value: unknown, wanted: boolean): boolean {
+  const words = wanted ? ["true", "yes", "on"] : ["false", "no", "off"];
+  return words.includes((textOf(value) ?? "").toLowerCase());
+}
+
+function textOf(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  return isScalar(value) && value.value !== null ? String(value.value) : undefined;
+}
+
+/** Scalar texts below a node, joined; blocks are tasks of their own and are not descended into. */
+function sourceOf(value: unknown, depth = 0): string {
+  if (depth > 8) return "";
+  if (isScalar(value)) return textOf(value) ?? "";
+  if (isSeq(value)) return value.items.map((item) => sourceOf(item, depth + 1)).join(" ");
+  if (isMap(value)) return value.items.map((pair) => sourceOf(pair.value, depth + 1)).join(" ");
+  return "";
+}

@@ -1,0 +1,13 @@
+// The proof an Ansible attempt leaves beside its events. Browser-safe.
+import { Type, type Static } from "typebox";
+import { ChangeEvidenceSchema, TargetSchema, TargetSummarySchema } from "@aim/contract";
+
+export const AnsibleEvidenceSchema = Type.Object(
+  {
+    targets: Type.Array(TargetSchema),
+    target_summary: TargetSummarySchema,
+    change_evidence: Type.Array(ChangeEvidenceSchema),
+  },
+  { additionalProperties: false },
+);
+export type AnsibleEvidence = Static<typeof AnsibleEvidenceSchema>;
