@@ -1,0 +1,98 @@
+// What aimd was told: command line first, then the environment. The only reader of both.
+import { isAbsolute, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+
+export interface Settings {
+  readonly stateDir: string;
+  readonly catalog: string | null;
+  readonly listen: { readonly host: string; readonly port: number } | null;
+  readonly embeddedRunner: boolean;
+  readonly enabled: boolean;
+  /** End after this long without a live attempt or an open request; null for never. */
+  readonly idleExitMs: number | null;
+  readonly logLevel: string;
+  readonly leaseTtlMs: number | null;
+}
+
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+export const USAGE = `aimd serve --state DIR [options]
+
+  --state DIR          folder of the database, the kept bytes and the sockets
+  --catalog DIR        folder of customers; without it only a caller's own projects run
+  --listen HOST:PORT   also serve clients on TCP
+  --no-runner          start no runner beside the plane
+  --no-execution       refuse every execute
+  --idle-exit-s N      end after N seconds without work
+  --log LEVEL          trace, debug, info, warn, error or silent (default info)
+  --lease-ttl-s N      seconds a lease lives without a heartbeat (default 30)
+`;
+
+export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): Settings {
+  const { values } = parse(argv);
+  const stateDir = values.state ?? env["AIM_STATE_DIR"];
+  if (stateDir === undefined) throw new UsageError("--state DIR is missing");
+  return {
+    stateDir: absolute(stateDir),
+    catalog: values.catalog === undefined ? null : absolute(values.catalog),
+    listen: values.listen === undefined ? null : address(values.listen),
+    embeddedRunner: values["no-runner"] !== true,
+    enabled: values["no-execution"] !== true,
+    idleExitMs: seconds("idle-exit-s", values["idle-exit-s"]),
+    logLevel: values.log ?? "info",
+    leaseTtlMs: seconds("lease-ttl-s", values["lease-ttl-s"]),
+  };
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...argv],
+      options: {
+        state: { type: "string" },
+        catalog: { type: "string" },
+        listen: { type: "string" },
+        "no-runner": { type: "boolean" },
+        "no-execution": { type: "boolean" },
+        "idle-exit-s": { type: "string" },
+        log: { type: "string" },
+        "lease-ttl-s": { type: "string" },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : "unusable arguments", { cause: error });
+  }
+}
+
+function absolute(path: string): string {
+  return isAbsolute(path) ? path : resolve(path);
+}
+
+function seconds(name: string, text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 86_400) {
+    throw new UsageError(`--${name} takes whole seconds from 1 to 86400`);
+  }
+  return value * 1000;
+}
+
+function address(text: string): { host: string; port: number } {
+  const found = /^(.+):(\d{1,5})$/.exec(text);
+  const port = Number(found?.[2]);
+  if (found?.[1] === undefined || port > 65_535) throw new UsageError("--listen takes HOST:PORT");
+  return { host: found[1].replace(/^\[|\]$/g, ""), port };
+}
+
+/** Places inside the state folder. */
+export function placesIn(stateDir: string) {
+  return {
+    lock: join(stateDir, "aimd.lock"),
+    database: join(stateDir, "aim.sqlite"),
+    blobs: join(stateDir, "blobs"),
+    clientSocket: join(stateDir, "aimd.sock"),
+    runnerSocket: join(stateDir, "runner.sock"),
+  };
+}

@@ -1,0 +1,152 @@
+// The Core operations. Each takes a checked operation and answers its response or throws a problem.
+import { realpath } from "node:fs/promises";
+import {
+  AimError,
+  executionProgress,
+  OPERATION_NAMES,
+  PRODUCT_VERSION,
+  TARGET_OUTCOME_SCHEMA,
+  type Capabilities,
+  type OperationOf,
+  type Prepared,
+  type Project,
+  type RegisteredProject,
+  type RunStatus,
+} from "@aim/contract";
+import { JOB_TYPES } from "@aim/drivers/schemas";
+import { formatTimestamp } from "../base/clock.ts";
+import type { Attempt, Job } from "../execution/attempt.ts";
+import { snapshot } from "./bundle.ts";
+import { PERSONAL_CUSTOMER, personalEntry, type FindEntry } from "./catalog.ts";
+import { execute } from "./execute.ts";
+import type { CoreParts } from "./parts.ts";
+import { inspect, prepare } from "./prepare.ts";
+
+export interface Core {
+  readonly capabilities: () => Promise<Capabilities>;
+  readonly prepare: (operation: OperationOf<"prepare">) => Promise<Prepared>;
+  readonly execute: (operation: OperationOf<"execute">) => Promise<Attempt>;
+  readonly status: (runId: string) => Promise<RunStatus>;
+  readonly cancel: (runId: string) => Promise<RunStatus>;
+  readonly runs: (limit: number) => Promise<RunStatus[]>;
+  readonly registerProject: (project: Project) => Promise<RegisteredProject>;
+}
+
+export function createCore(parts: CoreParts): Core {
+  async function capabilities(): Promise<Capabilities> {
+    const runtime = parts.dispatcher.readyRunner()?.runtime ?? null;
+    const accepted =
+      runtime !== null &&
+      (await parts.store.isAccepted({
+        ansibleCore: runtime.ansible_core,
+        callbackDigest: runtime.callback_digest,
+      }));
+    return {
+      version: PRODUCT_VERSION,
+      api_version: "1.0",
+      operations: [...OPERATION_NAMES],
+      job_types: [...JOB_TYPES.keys()],
+      execution_progress: executionProgress(
+        accepted ? "controller_accepted" : "controller_acceptance_required",
+      ),
+      target_outcomes: TARGET_OUTCOME_SCHEMA,
+      operation_results: true,
+      raw_task_output: false,
+      enabled: parts.enabled,
+      runtime_ready: runtime !== null,
+      runtime,
+    };
+  }
+
+  async function status(runId: string): Promise<RunStatus> {
+    const found = await parts.store.readAttempt({ attemptId: runId });
+    if (found === null) throw new AimError("not_found");
+    return statusOf(found.attempt, found.job);
+  }
+
+  async function cancel(runId: string): Promise<RunStatus> {
+    await parts.dispatcher.cancel(runId);
+    return status(runId);
+  }
+
+  async function runs(limit: number): Promise<RunStatus[]> {
+    const found = await parts.store.listAttempts({ limit });
+    return found.map(({ attempt, job }) => statusOf(attempt, job));
+  }
+
+  return {
+    capabilities,
+    prepare: (operation) => prepare(parts, operation.request),
+    execute: (operation) => execute(parts, operation),
+    status,
+    cancel,
+    runs,
+    registerProject: (project) => registerProject(parts, project),
+  };
+}
+
+function statusOf(attempt: Attempt, job: Job): RunStatus {
+  const time = (at: number | null) => (at === null ? null : formatTimestamp(at));
+  return {
+    run_id: attempt.id,
+    customer: job.customer,
+    playbook: job.playbook,
+    state: attempt.state,
+    created_at: formatTimestamp(attempt.created),
+    started_at: time(attempt.started),
+    ended_at: time(attempt.ended),
+    cancel_requested_at: time(attempt.cancelRequested),
+    result: attempt.result,
+  };
+}
+
+/** Registers a caller's own files and answers which hosts its limit selects. */
+async function registerProject(parts: CoreParts, asked: Project): Promise<RegisteredProject> {
+  const project = await realPaths(asked);
+  const { limit: _, ...identity } = project;
+  const id = `p${parts.digest(JSON.stringify(identity)).slice(0, 16)}`;
+  const entry = personalEntry(id, project);
+  await parts.store.saveProject({
+    id,
+    customer: PERSONAL_CUSTOMER,
+    definition: JSON.stringify(project),
+  });
+  const taken = await snapshot(entry.trees, parts.blobs.put, parts.digest);
+  const inspection = await inspect(parts, entry, {
+    customer: PERSONAL_CUSTOMER,
+    playbook: id,
+    hosts: [],
+    progress_mode: "detail",
+    check: false,
+    variables: {},
+    files: taken.files,
+  });
+  return { customer: PERSONAL_CUSTOMER, playbook: id, hosts: [...inspection.selected] };
+}
+
+async function realPaths(project: Project): Promise<Project> {
+  const resolve = async (path: string, code: "playbook_not_found" | "inventory_unreadable") => {
+    if (!path.startsWith("/")) throw new AimError("invalid_request", "/playbook");
+    return realpath(path).catch((error: unknown) => {
+      throw new AimError(code, undefined, { cause: error });
+    });
+  };
+  const inventory: string[] = [];
+  for (const path of project.inventory) inventory.push(await resolve(path, "inventory_unreadable"));
+  return {
+    ...project,
+    playbook: await resolve(project.playbook, "playbook_not_found"),
+    inventory,
+    known_hosts: project.known_hosts,
+  };
+}
+
+/** Finds personal projects in the store and everything else in the catalog. */
+export function withPersonalProjects(catalog: FindEntry, parts: Pick<CoreParts, "store">): FindEntry {
+  return async (customer, playbook) => {
+    if (customer !== PERSONAL_CUSTOMER) return catalog(customer, playbook);
+    const definition = await parts.store.readProject({ id: playbook, customer });
+    if (definition === null) throw new AimError("unknown_playbook");
+    return personalEntry(playbook, JSON.parse(definition) as Project);
+  };
+}

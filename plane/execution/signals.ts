@@ -1,0 +1,36 @@
+// Wakes whoever waits inside this process: a hint only, every waiter also looks by itself after a while.
+
+export interface Signals {
+  readonly wake: (topic: string) => void;
+  /** Resolves at the next wake of the topic, after `ms`, or when `signal` aborts. */
+  readonly wait: (topic: string, ms: number, signal?: AbortSignal) => Promise<void>;
+}
+
+export function createSignals(): Signals {
+  const waiting = new Map<string, Set<() => void>>();
+
+  function wake(topic: string): void {
+    const waiters = waiting.get(topic);
+    waiting.delete(topic);
+    for (const resolve of waiters ?? []) resolve();
+  }
+
+  function wait(topic: string, ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const waiters = waiting.get(topic) ?? new Set();
+      waiting.set(topic, waiters);
+      const done = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", done);
+        waiters.delete(done);
+        if (waiters.size === 0 && waiting.get(topic) === waiters) waiting.delete(topic);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal?.addEventListener("abort", done, { once: true });
+      waiters.add(done);
+    });
+  }
+
+  return { wake, wait };
+}

@@ -1,0 +1,118 @@
+// The routes that clients use. Translates; decides nothing.
+import type { FastifyInstance } from "fastify";
+import {
+  AcceptanceSchema,
+  AimError,
+  canonicalJson,
+  CredentialsSchema,
+  isTerminal,
+  OPERATION_BYTES_MAX,
+  OPERATION_SCHEMAS,
+  ProjectSchema,
+  ROUTES,
+  type OperationName,
+} from "@aim/contract";
+import type { Core } from "../core/core.ts";
+import type { CoreParts } from "../core/parts.ts";
+import { check } from "./check.ts";
+import { streamRun } from "./event-stream.ts";
+import { sendResponse } from "./reply.ts";
+
+export interface ClientRouteParts extends CoreParts {
+  readonly core: Core;
+}
+
+const RUN_ID = /^run_[0-9a-hjkmnp-tv-z]{26}$/;
+const SHA256 = /^[0-9a-f]{64}$/;
+
+export function addClientRoutes(app: FastifyInstance, parts: ClientRouteParts): void {
+  const { core } = parts;
+
+  app.post(ROUTES.operations.path, { bodyLimit: OPERATION_BYTES_MAX }, async (request, reply) => {
+    const body = request.body as Record<string, unknown>;
+    if (body["api_version"] !== "1.0") throw new AimError("unsupported_api_version", "/api_version");
+    const name = body["operation"];
+    if (typeof name !== "string" || !Object.hasOwn(OPERATION_SCHEMAS, name)) {
+      throw new AimError("unknown_operation", "/operation");
+    }
+    const operation = name as OperationName;
+    switch (operation) {
+      case "capabilities":
+        check(OPERATION_SCHEMAS.capabilities, body);
+        return sendResponse(reply, await core.capabilities());
+      case "prepare":
+        return sendResponse(reply, await core.prepare(check(OPERATION_SCHEMAS.prepare, body)));
+      case "execute": {
+        const attempt = await core.execute(check(OPERATION_SCHEMAS.execute, body));
+        reply.raw.setHeader("aim-run-id", attempt.id);
+        return streamRun(parts, reply, { runId: attempt.id, after: 0 });
+      }
+      case "status":
+        return sendResponse(reply, await core.status(check(OPERATION_SCHEMAS.status, body).run_id));
+      case "cancel":
+        return sendResponse(reply, await core.cancel(check(OPERATION_SCHEMAS.cancel, body).run_id));
+    }
+  });
+
+  app.get(ROUTES.runList.path, async (_, reply) => sendResponse(reply, await core.runs(100)));
+
+  app.get(ROUTES.runEvents.path, async (request, reply) => {
+    const runId = runIdOf(request.params);
+    const { after = "0" } = request.query as { after?: string };
+    if (!/^\d{1,15}$/.test(after)) throw new AimError("invalid_request", "/after");
+    await core.status(runId);
+    return streamRun(parts, reply, { runId, after: Number(after) });
+  });
+
+  app.get(ROUTES.artifactList.path, async (request, reply) => {
+    const runId = runIdOf(request.params);
+    const status = await core.status(runId);
+    const manifest = await parts.store.readManifest({ attemptId: runId });
+    if (manifest === null || !isTerminal(status.state)) throw new AimError("not_found");
+    return sendResponse(reply, JSON.parse(manifest));
+  });
+
+  app.get(ROUTES.artifact.path, async (request, reply) => {
+    const { sha256 = "" } = request.params as { sha256?: string };
+    if (!SHA256.test(sha256) || !(await parts.blobs.has(sha256))) throw new AimError("not_found");
+    return reply
+      .type("application/octet-stream")
+      .header("content-disposition", "attachment")
+      .header("x-content-type-options", "nosniff")
+      .send(parts.blobs.stream(sha256));
+  });
+
+  app.get(ROUTES.health.path, async (_, reply) => sendResponse(reply, { ok: true }));
+}
+
+/** What is offered on a local socket only: it takes secrets, or paths of this machine. */
+export function addLocalRoutes(app: FastifyInstance, parts: ClientRouteParts): void {
+  const { core } = parts;
+
+  app.post(ROUTES.credentials.path, async (request, reply) => {
+    const credentials = check(CredentialsSchema, request.body);
+    return sendResponse(reply, { credentials_id: parts.credentials.put(credentials) });
+  });
+
+  app.post(ROUTES.project.path, async (request, reply) =>
+    sendResponse(reply, await core.registerProject(check(ProjectSchema, request.body))),
+  );
+
+  app.put(ROUTES.acceptance.path, async (request, reply) => {
+    const acceptance = check(AcceptanceSchema, request.body);
+    await parts.store.saveAcceptance({
+      ansibleCore: acceptance.ansible_core,
+      callbackDigest: acceptance.callback_digest,
+      customer: "",
+      passed: acceptance.passed,
+      now: parts.clock.now(),
+    });
+    return sendResponse(reply, JSON.parse(canonicalJson(acceptance)));
+  });
+}
+
+function runIdOf(params: unknown): string {
+  const { run_id = "" } = params as { run_id?: string };
+  if (!RUN_ID.test(run_id)) throw new AimError("not_found");
+  return run_id;
+}

@@ -1,0 +1,113 @@
+// The runner protocol. A runner writes only for its own (attempt, epoch); the dispatcher decides.
+import type { FastifyInstance } from "fastify";
+import {
+  AimError,
+  BUNDLE_FILE_BYTES_MAX,
+  ClaimRequestSchema,
+  CompletionSchema,
+  EpochSchema,
+  EventBatchSchema,
+  HeartbeatSchema,
+  InspectionReportSchema,
+  isTerminal,
+  MoveSchema,
+  RegisterSchema,
+  ROUTES,
+} from "@aim/contract";
+import type { CoreParts } from "../core/parts.ts";
+import { check } from "./check.ts";
+import { sendResponse } from "./reply.ts";
+
+const BATCH_BYTES_MAX = 8 * 1024 * 1024;
+const COMPLETION_BYTES_MAX = 64 * 1024 * 1024;
+
+export function addRunnerRoutes(app: FastifyInstance, parts: CoreParts): void {
+  const { dispatcher } = parts;
+
+  app.post(ROUTES.register.path, async (request, reply) =>
+    sendResponse(reply, dispatcher.register(check(RegisterSchema, request.body))),
+  );
+
+  app.post(ROUTES.claim.path, async (request, reply) => {
+    const gone = new AbortController();
+    reply.raw.on("close", () => gone.abort());
+    const grant = await dispatcher.claim(check(ClaimRequestSchema, request.body), gone.signal);
+    return grant === null ? reply.code(204).send() : sendResponse(reply, grant);
+  });
+
+  app.post(ROUTES.heartbeat.path, async (request, reply) => {
+    const beat = check(HeartbeatSchema, request.body);
+    return sendResponse(reply, await dispatcher.heartbeat(attemptIdOf(request.params), beat));
+  });
+
+  app.post(ROUTES.move.path, async (request, reply) => {
+    const move = check(MoveSchema, request.body);
+    return sendResponse(reply, await dispatcher.move(attemptIdOf(request.params), move));
+  });
+
+  app.post(ROUTES.events.path, { bodyLimit: BATCH_BYTES_MAX }, async (request, reply) => {
+    const batch = check(EventBatchSchema, request.body);
+    await dispatcher.events(attemptIdOf(request.params), batch);
+    return sendResponse(reply, {});
+  });
+
+  app.post(ROUTES.take.path, async (request, reply) => {
+    const attemptId = attemptIdOf(request.params);
+    await holds(attemptId, check(EpochSchema, request.body).epoch);
+    return sendResponse(reply, parts.credentials.take(attemptId));
+  });
+
+  app.put(ROUTES.upload.path, { bodyLimit: BUNDLE_FILE_BYTES_MAX }, async (request, reply) => {
+    const { sha256 = "" } = request.params as { sha256?: string };
+    await holds(attemptIdOf(request.params), Number(request.headers["aim-epoch"]));
+    const kept = await parts.blobs.put(request.body as Buffer);
+    if (kept !== sha256) throw new AimError("digest_mismatch");
+    return sendResponse(reply, {});
+  });
+
+  app.post(
+    ROUTES.complete.path,
+    { bodyLimit: COMPLETION_BYTES_MAX },
+    async (request, reply) => {
+      const completion = check(CompletionSchema, request.body);
+      const attempt = await dispatcher.complete(attemptIdOf(request.params), completion);
+      return sendResponse(reply, { state: attempt.state });
+    },
+  );
+
+  app.get(ROUTES.blob.path, async (request, reply) => {
+    const { sha256 = "" } = request.params as { sha256?: string };
+    if (!/^[0-9a-f]{64}$/.test(sha256) || !(await parts.blobs.has(sha256))) {
+      throw new AimError("not_found");
+    }
+    return reply.type("application/octet-stream").send(parts.blobs.stream(sha256));
+  });
+
+  app.post(
+    ROUTES.inspected.path,
+    { bodyLimit: COMPLETION_BYTES_MAX },
+    async (request, reply) => {
+      const { inspection_id = "" } = request.params as { inspection_id?: string };
+      const report = check(InspectionReportSchema, request.body);
+      if (!parts.inspections.settle(inspection_id, report.inspection)) {
+        throw new AimError("not_found");
+      }
+      return sendResponse(reply, {});
+    },
+  );
+
+  /** Secrets and bytes are for the holder of a live lease only. */
+  async function holds(attemptId: string, epoch: number): Promise<void> {
+    const found = await parts.store.readAttempt({ attemptId });
+    if (found === null) throw new AimError("not_found");
+    const { attempt } = found;
+    if (attempt.epoch !== epoch) throw new AimError("epoch_stale");
+    const over = attempt.leaseExpires === null || parts.clock.now() >= attempt.leaseExpires;
+    if (isTerminal(attempt.state) || over) throw new AimError("lease_lost");
+  }
+}
+
+function attemptIdOf(params: unknown): string {
+  const { run_id = "" } = params as { run_id?: string };
+  return run_id;
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env node
+// aimd: the plane. Decides and stores; never runs a tool.
+import { mkdirSync } from "node:fs";
+import { compose } from "./compose.ts";
+import { placesIn, readSettings, USAGE, UsageError, type Settings } from "./config/settings.ts";
+import { startEmbeddedRunner } from "./embedded-runner.ts";
+import { watchIdleness } from "./idleness.ts";
+import { createServer, listenLocally } from "./http/server.ts";
+import { lockFolder, StoreRefused } from "./store/dialects/sqlite/open.ts";
+import { createLog } from "./telemetry/log.ts";
+
+const EXIT = { ok: 0, defect: 1, usage: 64, refused: 69 } as const;
+
+async function serve(settings: Settings): Promise<void> {
+  // Nothing of the state is for anybody else.
+  process.umask(0o077);
+  mkdirSync(settings.stateDir, { recursive: true, mode: 0o700 });
+  const places = placesIn(settings.stateDir);
+  const log = createLog(settings.logLevel);
+  const unlock = lockFolder(places.lock);
+  const fail = (error: unknown) => {
+    log.fatal({ err: error, code: "internal" }, "the plane ends: memory is no truth");
+    process.exit(EXIT.defect);
+  };
+  const parts = await compose(settings, fail);
+  await parts.dispatcher.recover();
+  const faces = ["local", "runner", ...(settings.listen === null ? [] : (["tcp"] as const))] as const;
+  const [clients, runners, tcp] = faces.map((face) => createServer(face, parts, log));
+  if (clients === undefined || runners === undefined) throw new Error("no server");
+  await listenLocally(runners, places.runnerSocket);
+  await listenLocally(clients, places.clientSocket);
+  if (tcp !== undefined && settings.listen !== null) await tcp.listen(settings.listen);
+  parts.dispatcher.watch(fail);
+  const runner = settings.embeddedRunner ? startEmbeddedRunner(settings.stateDir, log) : null;
+
+  let stopping = false;
+  const stop = async () => {
+    if (stopping) return;
+    stopping = true;
+    await clients.close();
+    await tcp?.close();
+    await runner?.stop();
+    await parts.dispatcher.stop();
+    await runners.close();
+    await parts.store.close();
+    unlock();
+    process.exit(EXIT.ok);
+  };
+  process.on("SIGTERM", () => void stop());
+  process.on("SIGINT", () => void stop());
+  if (settings.idleExitMs !== null) watchIdleness(clients, parts.store, settings.idleExitMs, () => void stop());
+  process.stdout.write(`${JSON.stringify({ ready: true, socket: places.clientSocket })}\n`);
+}
+
+const [command, ...argv] = process.argv.slice(2);
+try {
+  if (command !== "serve") throw new UsageError(`there is no command ${command ?? ""}`);
+  await serve(readSettings(argv, process.env));
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof UsageError) process.stderr.write(`aimd: ${message}\n\n${USAGE}`);
+  else process.stderr.write(`aimd: ${message}\n`);
+  process.exit(
+    error instanceof UsageError ? EXIT.usage : error instanceof StoreRefused ? EXIT.refused : EXIT.defect,
+  );
+}

@@ -1,0 +1,80 @@
+// Content-addressed bytes in a folder: reviewed files and artifacts. Written once, never changed.
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { access, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
+import { AimError } from "@aim/contract";
+
+export interface Blobs {
+  /** Keeps bytes durably; answers their hex SHA-256. Keeping them again does nothing. */
+  readonly put: (bytes: Uint8Array) => Promise<string>;
+  readonly has: (sha256: string) => Promise<boolean>;
+  readonly read: (sha256: string) => Promise<Buffer>;
+  readonly stream: (sha256: string) => Readable;
+}
+
+export function sha256(bytes: Uint8Array | string): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+export function createBlobs(folder: string): Blobs {
+  let writes = 0;
+  const pathOf = (digest: string) => join(folder, digest.slice(0, 2), digest);
+
+  async function has(digest: string): Promise<boolean> {
+    return access(pathOf(digest)).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async function put(bytes: Uint8Array): Promise<string> {
+    const digest = sha256(bytes);
+    if (await has(digest)) return digest;
+    const path = pathOf(digest);
+    const parent = dirname(path);
+    await mkdir(parent, { recursive: true, mode: 0o700 });
+    writes += 1;
+    const draft = `${path}.${process.pid}.${writes}.part`;
+    try {
+      await writeDurably(draft, bytes);
+      await rename(draft, path);
+      await syncFolder(parent);
+    } catch (error) {
+      await rm(draft, { force: true });
+      throw isFull(error) ? new AimError("storage_full", undefined, { cause: error }) : error;
+    }
+    return digest;
+  }
+
+  return {
+    put,
+    has,
+    read: (digest) => readFile(pathOf(digest)),
+    stream: (digest) => createReadStream(pathOf(digest)),
+  };
+}
+
+async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+}

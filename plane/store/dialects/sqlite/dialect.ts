@@ -1,0 +1,63 @@
+// Kysely on node:sqlite. One connection, synchronous, in the store's own worker thread.
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import {
+  CompiledQuery,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+} from "kysely";
+
+export function sqliteDialect(database: DatabaseSync): Dialect {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => createDriver(database),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  };
+}
+
+const STATEMENTS_MAX = 200;
+
+function createDriver(database: DatabaseSync): Driver {
+  const statements = new Map<string, ReturnType<DatabaseSync["prepare"]>>();
+
+  function statementOf(sql: string) {
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      if (statements.size >= STATEMENTS_MAX) statements.clear();
+      statement = database.prepare(sql);
+      statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  function execute<R>({ sql, parameters }: CompiledQuery): QueryResult<R> {
+    const statement = statementOf(sql);
+    const values = parameters as SQLInputValue[];
+    if (statement.columns().length > 0) return { rows: statement.all(...values) as R[] };
+    const { changes, lastInsertRowid } = statement.run(...values);
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+  }
+
+  const connection: DatabaseConnection = {
+    // The worker handles one use after another, so that queries of two transactions never mix.
+    executeQuery: async (query) => execute(query),
+    streamQuery: () => {
+      throw new Error("the store reads pages, it does not stream");
+    },
+  };
+
+  return {
+    init: async () => {},
+    acquireConnection: async () => connection,
+    releaseConnection: async () => {},
+    beginTransaction: async () => database.exec("BEGIN IMMEDIATE"),
+    commitTransaction: async () => database.exec("COMMIT"),
+    rollbackTransaction: async () => database.exec("ROLLBACK"),
+    destroy: async () => database.close(),
+  };
+}

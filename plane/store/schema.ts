@@ -1,0 +1,82 @@
+// The tables as the code sees them. Times are plane time in whole milliseconds; documents are canonical JSON text.
+export interface Schema {
+  meta: { key: string; value: string };
+  bundles: { digest: string; customer_id: string; files: string };
+  revisions: {
+    revision: string;
+    customer_id: string;
+    playbook: string;
+    request: string;
+    /** What the plane must find unchanged at execute, and the job it then makes. */
+    prepared: string;
+    created_ms: number;
+    expires_ms: number;
+    used_by: string | null;
+  };
+  jobs: {
+    id: string;
+    customer_id: string;
+    playbook: string;
+    idempotency_key: string;
+    request_digest: string;
+    spec: string;
+    bundle_digest: string;
+    created_ms: number;
+  };
+  attempts: {
+    id: string;
+    job_id: string;
+    customer_id: string;
+    number: number;
+    job_type: string;
+    state: string;
+    effect: string;
+    evidence: string;
+    kill_confirmed: number;
+    failure_category: string | null;
+    remote_work: string;
+    epoch: number;
+    runner: string | null;
+    claim_id: string | null;
+    lease_expires_ms: number | null;
+    deadline_ms: number;
+    grace_ms: number;
+    created_ms: number;
+    started_ms: number | null;
+    ended_ms: number | null;
+    cancel_requested_ms: number | null;
+    ever_running: number;
+    terminal_digest: string | null;
+    last_sequence: number;
+    events_lost: number;
+    manifest_digest: string | null;
+    result: string | null;
+  };
+  events: { attempt_id: string; sequence: number; customer_id: string; event: string };
+  heartbeats: {
+    attempt_id: string;
+    epoch: number;
+    seq: number;
+    customer_id: string;
+    at_ms: number;
+    phase: string;
+    last_event_sequence: number;
+    events_lost: number;
+  };
+  late_reports: {
+    attempt_id: string;
+    customer_id: string;
+    at_ms: number;
+    epoch: number;
+    digest: string;
+  };
+  manifests: { digest: string; attempt_id: string; customer_id: string; manifest: string };
+  projects: { id: string; customer_id: string; definition: string };
+  acceptances: {
+    ansible_core: string;
+    callback_digest: string;
+    customer_id: string;
+    passed: number;
+    at_ms: number;
+  };
+}

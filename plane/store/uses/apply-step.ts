@@ -1,0 +1,106 @@
+// Applies one command to one attempt: decide, write guarded by state and epoch, tell, in one transaction.
+import type { Transaction } from "kysely";
+import { canonicalJson, isTerminal, type Completion, type ProblemCode, type RunEvent } from "@aim/contract";
+import { formatTimestamp } from "../../base/clock.ts";
+import type { Attempt } from "../../execution/attempt.ts";
+import { resultOf } from "../../execution/result.ts";
+import { step, type Command } from "../../execution/step.ts";
+import type { Schema } from "../schema.ts";
+import { attemptOf, jobOf, mutableColumns } from "./attempt-row.ts";
+
+export interface ApplyStep {
+  readonly attemptId: string;
+  readonly command: Command;
+  readonly now: number;
+  readonly completion?: Completion;
+  readonly manifestDigest?: string;
+}
+
+export interface Applied {
+  readonly attempt: Attempt;
+  /** Why the command was refused, or null. */
+  readonly code: ProblemCode | null;
+  readonly moved: boolean;
+}
+
+/** Answers null when there is no such attempt. */
+export async function applyStep(db: Transaction<Schema>, use: ApplyStep): Promise<Applied | null> {
+  const row = await db.selectFrom("attempts").selectAll().where("id", "=", use.attemptId).executeTakeFirst();
+  if (row === undefined) return null;
+  const before = attemptOf(row);
+  const decision = step(before, use.command, use.now);
+  const code = decision.ok ? null : decision.code;
+  if (!decision.ok && decision.late && use.command.do === "complete") await keepLate(db, before, use);
+  if (Object.keys(decision.changes).length === 0) return { attempt: before, code, moved: false };
+  let after: Attempt = { ...before, ...decision.changes };
+  if (isTerminal(after.state)) after = await close(db, after, use);
+  const written = await db
+    .updateTable("attempts")
+    .set(mutableColumns(after))
+    .where("id", "=", before.id)
+    .where("state", "=", before.state)
+    .where("epoch", "=", before.epoch)
+    .executeTakeFirst();
+  if (written.numUpdatedRows !== 1n) throw new Error(`attempt ${before.id} moved under our hands`);
+  return { attempt: after, code, moved: after.state !== before.state };
+}
+
+async function keepLate(db: Transaction<Schema>, attempt: Attempt, use: ApplyStep): Promise<void> {
+  if (use.command.do !== "complete") return;
+  await db
+    .insertInto("late_reports")
+    .values({
+      attempt_id: attempt.id,
+      customer_id: attempt.customer,
+      at_ms: Math.round(use.now),
+      epoch: use.command.epoch,
+      digest: use.command.report.digest,
+    })
+    .execute();
+}
+
+/** Completes a terminal attempt with its result, its last event and its manifest. */
+async function close(db: Transaction<Schema>, attempt: Attempt, use: ApplyStep): Promise<Attempt> {
+  const job = jobOf(
+    await db.selectFrom("jobs").selectAll().where("id", "=", attempt.jobId).executeTakeFirstOrThrow(),
+  );
+  // A lease that was found lost in the very call that completes: nothing of that report counts.
+  const completion = attempt.state === "lost" ? null : (use.completion ?? null);
+  const sequence = Math.max(attempt.lastSequence, completion?.last_event_sequence ?? 0) + 1;
+  const manifestDigest = completion === null ? null : (use.manifestDigest ?? null);
+  const closed: Attempt = {
+    ...attempt,
+    lastSequence: sequence,
+    eventsLost: completion?.events_lost ?? attempt.eventsLost,
+    evidence: completion?.manifest.evidence ?? "none",
+    failureCategory: completion === null ? attempt.failureCategory : completion.outcome.failure_category,
+    remoteWork: completion?.outcome.remote_work ?? (attempt.everRunning ? "possible" : "none"),
+    manifestDigest,
+  };
+  const result = resultOf(closed, job.spec, completion);
+  const event: RunEvent = {
+    event_version: "1.0",
+    run_id: attempt.id,
+    sequence,
+    timestamp: formatTimestamp(use.now),
+    kind: "result",
+    state: closed.state,
+    error: result.error?.code ?? null,
+  };
+  await db
+    .insertInto("events")
+    .values({ attempt_id: attempt.id, sequence, customer_id: attempt.customer, event: JSON.stringify(event) })
+    .execute();
+  if (manifestDigest !== null && completion !== null) {
+    await db
+      .insertInto("manifests")
+      .values({
+        digest: manifestDigest,
+        attempt_id: attempt.id,
+        customer_id: attempt.customer,
+        manifest: canonicalJson(completion.manifest),
+      })
+      .execute();
+  }
+  return { ...closed, result };
+}

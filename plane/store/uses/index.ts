@@ -1,0 +1,46 @@
+// Every use of the database by name: what a store offers, whatever its dialect.
+// `write` uses run in one transaction each; `read` uses see committed rows only.
+import { appendEvents } from "./append-events.ts";
+import { applyStep } from "./apply-step.ts";
+import { claimNext } from "./claim-next.ts";
+import { createJob } from "./create-job.ts";
+import { grantGrace } from "./grant-grace.ts";
+import {
+  isAccepted,
+  readMoment,
+  readProject,
+  saveAcceptance,
+  saveMoment,
+  saveProject,
+} from "./local-facts.ts";
+import { putHeartbeat } from "./put-heartbeat.ts";
+import { listAttempts, liveAttempts, readAttempt, readManifest } from "./read-attempts.ts";
+import { readEvents } from "./read-events.ts";
+import { lastExecuted, readBundle, readRevision, saveRevision } from "./revisions.ts";
+
+export const WRITES = {
+  appendEvents,
+  applyStep,
+  claimNext,
+  createJob,
+  grantGrace,
+  putHeartbeat,
+  saveAcceptance,
+  saveMoment,
+  saveProject,
+  saveRevision,
+} as const;
+
+export const READS = {
+  isAccepted,
+  lastExecuted,
+  listAttempts,
+  liveAttempts,
+  readAttempt,
+  readBundle,
+  readEvents,
+  readManifest,
+  readMoment,
+  readProject,
+  readRevision,
+} as const;

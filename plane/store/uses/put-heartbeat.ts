@@ -1,0 +1,37 @@
+// Appends a heartbeat; a repeated one is not stored again.
+import type { Transaction } from "kysely";
+import type { Heartbeat } from "@aim/contract";
+import type { Schema } from "../schema.ts";
+import { applyStep, type Applied } from "./apply-step.ts";
+
+export interface PutHeartbeat {
+  readonly attemptId: string;
+  readonly heartbeat: Heartbeat;
+  readonly ttlMs: number;
+  readonly now: number;
+}
+
+export async function putHeartbeat(
+  db: Transaction<Schema>,
+  use: PutHeartbeat,
+): Promise<Applied | null> {
+  const { attemptId, heartbeat, now, ttlMs } = use;
+  const { epoch } = heartbeat;
+  const applied = await applyStep(db, { attemptId, command: { do: "heartbeat", epoch, ttlMs }, now });
+  if (applied === null || applied.code !== null) return applied;
+  await db
+    .insertInto("heartbeats")
+    .values({
+      attempt_id: attemptId,
+      epoch,
+      seq: heartbeat.seq,
+      customer_id: applied.attempt.customer,
+      at_ms: Math.round(now),
+      phase: heartbeat.phase,
+      last_event_sequence: heartbeat.last_event_sequence,
+      events_lost: heartbeat.events_lost,
+    })
+    .onConflict((conflict) => conflict.columns(["attempt_id", "epoch", "seq"]).doNothing())
+    .execute();
+  return applied;
+}

@@ -1,0 +1,64 @@
+// Attempts by id, by age, and those that still live.
+import type { Kysely } from "kysely";
+import { ATTEMPT_STATES, isTerminal } from "@aim/contract";
+import type { Attempt, Job } from "../../execution/attempt.ts";
+import type { Schema } from "../schema.ts";
+import { attemptOf, jobOf } from "./attempt-row.ts";
+
+export interface AttemptAndJob {
+  readonly attempt: Attempt;
+  readonly job: Job;
+}
+
+export async function readAttempt(
+  db: Kysely<Schema>,
+  use: { readonly attemptId: string },
+): Promise<AttemptAndJob | null> {
+  const row = await db.selectFrom("attempts").selectAll().where("id", "=", use.attemptId).executeTakeFirst();
+  if (row === undefined) return null;
+  const job = await db.selectFrom("jobs").selectAll().where("id", "=", row.job_id).executeTakeFirstOrThrow();
+  return { attempt: attemptOf(row), job: jobOf(job) };
+}
+
+/** The newest attempts first. */
+export async function listAttempts(
+  db: Kysely<Schema>,
+  use: { readonly limit: number },
+): Promise<AttemptAndJob[]> {
+  const rows = await db
+    .selectFrom("attempts")
+    .selectAll()
+    .orderBy("created_ms", "desc")
+    .orderBy("id", "desc")
+    .limit(use.limit)
+    .execute();
+  if (rows.length === 0) return [];
+  const jobs = await db
+    .selectFrom("jobs")
+    .selectAll()
+    .where("id", "in", [...new Set(rows.map((row) => row.job_id))])
+    .execute();
+  const byId = new Map(jobs.map((job) => [job.id, jobOf(job)]));
+  return rows.flatMap((row) => {
+    const job = byId.get(row.job_id);
+    return job === undefined ? [] : [{ attempt: attemptOf(row), job }];
+  });
+}
+
+export async function liveAttempts(db: Kysely<Schema>): Promise<Attempt[]> {
+  const live = ATTEMPT_STATES.filter((state) => !isTerminal(state));
+  const rows = await db.selectFrom("attempts").selectAll().where("state", "in", live).execute();
+  return rows.map(attemptOf);
+}
+
+export async function readManifest(
+  db: Kysely<Schema>,
+  use: { readonly attemptId: string },
+): Promise<string | null> {
+  const row = await db
+    .selectFrom("manifests")
+    .select("manifest")
+    .where("attempt_id", "=", use.attemptId)
+    .executeTakeFirst();
+  return row?.manifest ?? null;
+}

@@ -1,0 +1,106 @@
+// Prepared revisions and the bundles they name.
+import type { Kysely, Transaction } from "kysely";
+import { canonicalJson, type BundleFile } from "@aim/contract";
+import type { Schema } from "../schema.ts";
+
+export interface StoredRevision {
+  readonly revision: string;
+  readonly customer: string;
+  readonly playbook: string;
+  /** Canonical JSON of the normalized request. */
+  readonly request: string;
+  /** Canonical JSON of what execute compares and turns into a job. */
+  readonly prepared: string;
+  readonly created: number;
+  readonly expires: number;
+  readonly usedBy: string | null;
+}
+
+export interface SaveRevision {
+  readonly revision: StoredRevision;
+  readonly bundleDigest: string;
+  readonly files: readonly BundleFile[];
+}
+
+/** A revision prepared again unchanged gets a new expiry; a used one stays used. */
+export async function saveRevision(db: Transaction<Schema>, use: SaveRevision): Promise<void> {
+  const { revision } = use;
+  await db
+    .insertInto("bundles")
+    .values({
+      digest: use.bundleDigest,
+      customer_id: revision.customer,
+      files: canonicalJson(use.files),
+    })
+    .onConflict((conflict) => conflict.columns(["customer_id", "digest"]).doNothing())
+    .execute();
+  const expires_ms = Math.round(revision.expires);
+  await db
+    .insertInto("revisions")
+    .values({
+      revision: revision.revision,
+      customer_id: revision.customer,
+      playbook: revision.playbook,
+      request: revision.request,
+      prepared: revision.prepared,
+      created_ms: Math.round(revision.created),
+      expires_ms,
+      used_by: null,
+    })
+    .onConflict((conflict) => conflict.column("revision").doUpdateSet({ expires_ms }))
+    .execute();
+}
+
+export async function readRevision(
+  db: Kysely<Schema>,
+  use: { readonly revision: string },
+): Promise<StoredRevision | null> {
+  const row = await db
+    .selectFrom("revisions")
+    .selectAll()
+    .where("revision", "=", use.revision)
+    .executeTakeFirst();
+  return row === undefined ? null : revisionOf(row);
+}
+
+/** The revision of this playbook that was executed last, for the review's comparison. */
+export async function lastExecuted(
+  db: Kysely<Schema>,
+  use: { readonly customer: string; readonly playbook: string },
+): Promise<StoredRevision | null> {
+  const row = await db
+    .selectFrom("revisions")
+    .innerJoin("attempts", "attempts.id", "revisions.used_by")
+    .selectAll("revisions")
+    .where("revisions.customer_id", "=", use.customer)
+    .where("revisions.playbook", "=", use.playbook)
+    .orderBy("attempts.created_ms", "desc")
+    .executeTakeFirst();
+  return row === undefined ? null : revisionOf(row);
+}
+
+export async function readBundle(
+  db: Kysely<Schema>,
+  use: { readonly customer: string; readonly digest: string },
+): Promise<readonly BundleFile[] | null> {
+  const row = await db
+    .selectFrom("bundles")
+    .select("files")
+    .where("customer_id", "=", use.customer)
+    .where("digest", "=", use.digest)
+    .executeTakeFirst();
+  return row === undefined ? null : (JSON.parse(row.files) as BundleFile[]);
+}
+
+function revisionOf(row: Schema["revisions"]): StoredRevision {
+  return {
+    revision: row.revision,
+    customer: row.customer_id,
+    playbook: row.playbook,
+    request: row.request,
+    prepared: row.prepared,
+    created: row.created_ms,
+    expires: row.expires_ms,
+    usedBy: row.used_by,
+  };
+}
