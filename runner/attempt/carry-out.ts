@@ -1,0 +1,181 @@
+// Carries one granted attempt out: one sandbox, one tool, one report. Whatever happens, nothing of it is left running.
+import { randomBytes } from "node:crypto";
+import type { AttemptGrant, Outcome } from "@aim/contract";
+import { DRIVERS } from "@aim/drivers/drivers";
+import type { AttemptContext, ToolCall, ToolRun } from "@aim/drivers/kit";
+import { createShelf, type ArtifactShelf } from "../bundle/artifacts.ts";
+import { fillWorkspace, type Workspace } from "../bundle/workspace.ts";
+import { createCaptureQueue, type CaptureQueue } from "../capture/queue.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { RunnerParts } from "../parts.ts";
+import { createEventClock } from "./clock.ts";
+import { createEmitter, type Emitter } from "./emitter.ts";
+import { failedOutcome, Stopped, type Stop } from "./failed.ts";
+import { keepLease } from "./lease.ts";
+import { report } from "./report.ts";
+import { startTool, type StartedTool } from "./tool.ts";
+
+/** Everything that belongs to one attempt while it is carried out. */
+export interface Attempt {
+  readonly grant: AttemptGrant;
+  readonly queue: CaptureQueue;
+  readonly emitter: Emitter;
+  readonly shelf: ArtifactShelf;
+  readonly timestamp: () => string;
+  /** On this process's own monotonic line. */
+  readonly deadline: number;
+  sandbox: Sandbox | null;
+  tool: StartedTool | null;
+  stop: Stop | null;
+  graceMs: number;
+  lost: boolean;
+  phase: "preparing" | "running" | "finalizing" | "stopping";
+}
+
+export async function carryOut(parts: RunnerParts, grant: AttemptGrant): Promise<void> {
+  const attempt = begin(parts, grant);
+  const lease = keepLease({
+    plane: parts.plane,
+    attemptId: grant.attempt_id,
+    epoch: grant.epoch,
+    leaseMs: grant.lease_ms,
+    counters: () => ({
+      phase: attempt.phase,
+      last_event_sequence: attempt.queue.lastSequence(),
+      events_lost: attempt.queue.lost(),
+    }),
+    onExtended: (ms) => attempt.sandbox?.extendDeadline(ms),
+    onCancel: (graceMs) => stopTool(attempt, graceMs),
+    onLost: () => {
+      attempt.lost = true;
+      void attempt.sandbox?.destroy();
+    },
+  });
+  try {
+    const outcome = await outcomeOf(parts, attempt);
+    await report(parts, attempt, outcome);
+  } finally {
+    lease.stop();
+    await attempt.sandbox?.destroy();
+  }
+}
+
+function begin(parts: RunnerParts, grant: AttemptGrant): Attempt {
+  const { attempt_id: id, epoch } = grant;
+  const timestamp = createEventClock();
+  const queue = createCaptureQueue((events, lost) =>
+    parts.plane.events(id, { epoch, events: [...events], lost }).then(() => undefined),
+  );
+  return {
+    grant,
+    queue,
+    timestamp,
+    emitter: createEmitter(id, queue, timestamp),
+    shelf: createShelf(),
+    deadline: performance.now() + grant.deadline_ms,
+    sandbox: null,
+    tool: null,
+    stop: null,
+    graceMs: grant.spec.grace_s * 1000,
+    lost: false,
+    phase: "preparing",
+  };
+}
+
+async function outcomeOf(parts: RunnerParts, attempt: Attempt): Promise<Outcome> {
+  const { spec } = attempt.grant;
+  try {
+    const driver = DRIVERS.get(spec.job_type);
+    if (driver === undefined) throw new Error(`no driver for ${spec.job_type}`);
+    await moveTo(parts, attempt, "preparing");
+    const sandbox = await parts.sandboxes.open(sandboxId(attempt), spec.runner_requirements);
+    attempt.sandbox = sandbox;
+    sandbox.extendDeadline(attempt.grant.lease_ms);
+    const workspace = await fillWorkspace(
+      { root: sandbox.workspace, uid: parts.sandboxes.config.uid, fetch: parts.plane.blob },
+      attempt.grant.files,
+    );
+    const credentials = await takeCredentials(parts, attempt);
+    sandbox.allowEgress(spec.runner_requirements.network);
+    return await driver.run(contextOf(parts, attempt, { workspace, credentials }));
+  } catch (error) {
+    if (!(error instanceof Stopped)) parts.log("attempt_failed", error);
+    return failedOutcome(spec, { error, stop: attempt.stop, started: attempt.tool !== null });
+  }
+}
+
+/** One name a lease: a later lease of the same attempt never meets its sandbox. */
+function sandboxId({ grant }: Attempt): string {
+  return `${grant.attempt_id}-${grant.epoch}`;
+}
+
+async function takeCredentials(
+  parts: RunnerParts,
+  { grant }: Attempt,
+): Promise<Map<string, Uint8Array>> {
+  if (Object.keys(grant.spec.secrets).length === 0) return new Map();
+  const taken = await parts.plane.takeCredentials(grant.attempt_id, grant.epoch);
+  return new Map(Object.entries(taken).map(([slot, value]) => [slot, Buffer.from(value)]));
+}
+
+interface Filled {
+  readonly workspace: Workspace;
+  readonly credentials: ReadonlyMap<string, Uint8Array>;
+}
+
+function contextOf(parts: RunnerParts, attempt: Attempt, filled: Filled): AttemptContext {
+  const { workspace, credentials } = filled;
+  return {
+    attemptId: attempt.grant.attempt_id,
+    spec: attempt.grant.spec,
+    toolchain: parts.toolchain.inside,
+    files: workspace.files,
+    readFile: workspace.read,
+    writeFile: workspace.write,
+    credentials,
+    nonce: () => randomBytes(16).toString("hex"),
+    timestamp: attempt.timestamp,
+    emit: attempt.emitter.emit,
+    keep: attempt.shelf.keep,
+    move: (to) => moveTo(parts, attempt, to),
+    stopReason: () => attempt.stop,
+    startTool: (call) => start(attempt, call),
+  };
+}
+
+async function start(attempt: Attempt, call: ToolCall): Promise<ToolRun> {
+  const remaining = Math.floor(attempt.deadline - performance.now());
+  if (remaining <= 0) attempt.stop ??= "timed_out";
+  if (attempt.stop !== null || attempt.sandbox === null) throw new Stopped();
+  const tool = await startTool(attempt.sandbox, call, {
+    timeoutMs: remaining,
+    graceMs: attempt.graceMs,
+  });
+  attempt.tool = tool;
+  // A stop that came while the tool was starting has not reached it yet.
+  if (attempt.stop !== null) void tool.process.stop(attempt.graceMs);
+  return tool.run;
+}
+
+async function moveTo(
+  parts: RunnerParts,
+  attempt: Attempt,
+  to: "preparing" | "running" | "finalizing",
+): Promise<void> {
+  const { attempt_id: id, epoch } = attempt.grant;
+  const answer = await parts.plane.move(id, { epoch, to }).catch((error: unknown) => {
+    // Moving on after a stop was asked for is refused; the tool must not be started.
+    if (attempt.stop !== null) throw new Stopped();
+    throw error;
+  });
+  attempt.phase = to;
+  attempt.emitter.emit({ kind: "stage", stage: to });
+  if (answer.cancel !== null) stopTool(attempt, answer.cancel.grace_ms);
+}
+
+function stopTool(attempt: Attempt, graceMs: number): void {
+  attempt.stop ??= performance.now() >= attempt.deadline ? "timed_out" : "cancelled";
+  attempt.graceMs = graceMs;
+  attempt.phase = "stopping";
+  void attempt.tool?.process.stop(graceMs);
+}

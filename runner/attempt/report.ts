@@ -1,0 +1,92 @@
+// Ends an attempt: proves that nothing is left, keeps the evidence, tells the plane until it has heard.
+import { setTimeout as delay } from "node:timers/promises";
+import { AimError, canonicalJson, type Completion, type Manifest, type Outcome } from "@aim/contract";
+import { manifestOf, type Artifact } from "../bundle/artifacts.ts";
+import type { RunnerParts } from "../parts.ts";
+import type { Attempt } from "./carry-out.ts";
+
+const RETRY_MS = 500;
+
+export async function report(parts: RunnerParts, attempt: Attempt, outcome: Outcome): Promise<void> {
+  const { grant, sandbox } = attempt;
+  const proof = sandbox === null ? { killConfirmed: true } : await sandbox.destroy();
+  await attempt.queue.close();
+  keepRecords(attempt, outcome);
+  const stored = await upload(parts, attempt);
+  const whole = stored && attempt.emitter.keptAll();
+  const manifest = manifestOf({
+    attemptId: grant.attempt_id,
+    jobType: grant.spec.job_type,
+    files: attempt.shelf.all().map(({ file }) => file),
+    evidence: whole ? "complete" : "partial",
+    sandbox: sandboxFacts(attempt),
+  });
+  const completion: Completion = {
+    epoch: grant.epoch,
+    outcome,
+    kill_confirmed: proof.killConfirmed,
+    manifest,
+    last_event_sequence: attempt.queue.lastSequence(),
+    events_lost: attempt.queue.lost(),
+  };
+  await tell(parts, attempt, completion);
+}
+
+function keepRecords({ shelf, emitter }: Attempt, outcome: Outcome): void {
+  shelf.keep("logs/stdout.log", "log", emitter.logText());
+  shelf.keep("logs/stderr.log", "log", "");
+  shelf.keep("events.jsonl", "events", emitter.eventsText());
+  shelf.keep("result/result.json", "result", `${canonicalJson(outcome)}\n`);
+}
+
+async function upload(parts: RunnerParts, attempt: Attempt): Promise<boolean> {
+  const { attempt_id: id, epoch } = attempt.grant;
+  const send = async ({ file, bytes }: Artifact): Promise<boolean> => {
+    for (let tries = 0; tries < 3; tries += 1) {
+      try {
+        await parts.plane.upload(id, { sha256: file.sha256, epoch, bytes });
+        return true;
+      } catch (error) {
+        if (error instanceof AimError) return false;
+        await delay(RETRY_MS);
+      }
+    }
+    return false;
+  };
+  let all = true;
+  for (const artifact of attempt.shelf.all()) all = (await send(artifact)) && all;
+  return all;
+}
+
+function sandboxFacts({ sandbox }: Attempt): Manifest["sandbox"] {
+  if (sandbox === null) {
+    return { kind: "none", version: "", isolation: [], egress_allowed: 0, egress_denied: 0 };
+  }
+  const { isolation, egress } = sandbox;
+  return {
+    kind: isolation.kind,
+    version: isolation.bubblewrap,
+    isolation: [
+      ...isolation.namespaces,
+      `seccomp:${isolation.seccomp.sha256.slice(0, 16)}`,
+      `cgroup:${isolation.cgroup}`,
+      `network:${isolation.network}`,
+    ],
+    egress_allowed: egress.allowed,
+    egress_denied: egress.denied,
+  };
+}
+
+/** Repeats until the plane has answered: a completion that was accepted is answered the same again. */
+async function tell(parts: RunnerParts, attempt: Attempt, completion: Completion): Promise<void> {
+  const until = performance.now() + Math.max(attempt.grant.lease_ms, 30_000);
+  while (!attempt.lost && performance.now() < until) {
+    try {
+      await parts.plane.complete(attempt.grant.attempt_id, completion);
+      return;
+    } catch (error) {
+      if (error instanceof AimError) return parts.log("completion_refused", error);
+      await delay(RETRY_MS);
+    }
+  }
+}
