@@ -1,0 +1,55 @@
+// `aimctl artifacts`: the list of a run's bundle, or the checked bytes of one part of it.
+import type { Manifest } from "@aim/contract";
+import { createClient, type Client } from "@aim/sdk";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { CliFault } from "../fault.ts";
+import { visible, visibleDocument } from "../render/escape.ts";
+import { tableLines } from "../render/table.ts";
+import { places, type GlobalFlags } from "../settings.ts";
+
+export interface ArtifactsFlags extends GlobalFlags {
+  readonly output: "text" | "json";
+  readonly get?: string;
+}
+
+export async function artifacts(runId: string, flags: ArtifactsFlags): Promise<ExitCode> {
+  const client = createClient({ socketPath: places(flags).socketPath });
+  const manifest = await client.artifacts(runId);
+  if (flags.get !== undefined) await writeArtifact(client, manifest, flags.get);
+  else {
+    process.stdout.write(
+      `${flags.output === "json" ? JSON.stringify(manifest) : listing(manifest)}\n`,
+    );
+  }
+  return EXIT.ok;
+}
+
+async function writeArtifact(client: Client, manifest: Manifest, path: string): Promise<void> {
+  const file = manifest.files.find((candidate) => candidate.path === path);
+  if (file === undefined) {
+    throw new CliFault(
+      EXIT.usage,
+      `The bundle has no ${visible(path)}. List it with aimctl artifacts RUN.`,
+    );
+  }
+  const bytes = await client.artifact(file);
+  // Kept bytes may hold control codes; a file takes them, a terminal must not.
+  if (process.stdout.isTTY) process.stdout.write(visibleDocument(new TextDecoder().decode(bytes)));
+  else process.stdout.write(bytes);
+}
+
+function listing(manifest: Manifest): string {
+  const rows = manifest.files.map((file) => [file.path, file.kind, String(file.size), file.sha256]);
+  const { redaction, sandbox } = manifest;
+  const masked = redaction.applied
+    ? `${redaction.masked} masked, rules ${redaction.rules_version}`
+    : "not applied";
+  const weak = redaction.weak ? ", with secrets too short to be masked everywhere" : "";
+  return [
+    ...tableLines(["PATH", "KIND", "BYTES", "SHA256"], rows),
+    "",
+    `evidence   ${visible(manifest.evidence)}`,
+    `redaction  ${masked}${weak}`,
+    `sandbox    ${visible(sandbox.kind)} ${visible(sandbox.version)}, ${sandbox.egress_allowed} connections allowed, ${sandbox.egress_denied} denied`,
+  ].join("\n");
+}

@@ -1,0 +1,57 @@
+// `aimctl cancel`: asks for a stop and waits until the run has ended, whichever way.
+import { isTerminal as isTerminalState, type RunResult, type RunStatus } from "@aim/contract";
+import { createClient, type Client } from "@aim/sdk";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { CliFault } from "../fault.ts";
+import { visible } from "../render/escape.ts";
+import { onInterrupt } from "../run/interrupt.ts";
+import { places, type GlobalFlags } from "../settings.ts";
+
+export interface CancelFlags extends GlobalFlags {
+  /** False for `--no-wait`. */
+  readonly wait: boolean;
+  readonly output: "text" | "json";
+}
+
+export async function cancel(runId: string, flags: CancelFlags): Promise<ExitCode> {
+  const client = createClient({ socketPath: places(flags).socketPath });
+  const asked = await client.cancel(runId);
+  if (!flags.wait || isTerminalState(asked.state)) {
+    write(flags, asked, `Cancel asked, state ${visible(asked.state)}.`);
+    return asked.state === "lost" ? EXIT.unknownOutcome : EXIT.ok;
+  }
+  const result = await waitForEnd(client, runId);
+  if (result === null) return EXIT.detached;
+  write(flags, result, endSentence(result));
+  return result.state === "lost" ? EXIT.unknownOutcome : EXIT.ok;
+}
+
+async function waitForEnd(client: Client, runId: string): Promise<RunResult | null> {
+  const reading = new AbortController();
+  const interrupt = onInterrupt(() => reading.abort());
+  try {
+    for await (const line of client.follow(runId, 0, { signal: reading.signal })) {
+      if (line.type === "response") return line.response;
+    }
+  } catch (error) {
+    if (!reading.signal.aborted) throw error;
+    process.stderr.write("The cancel stays asked for; this command no longer waits for it.\n");
+    return null;
+  } finally {
+    interrupt.dispose();
+  }
+  throw new CliFault(EXIT.unknownOutcome, "The answer ended without a result.");
+}
+
+function endSentence(result: RunResult): string {
+  const proof = result.kill_confirmed
+    ? "Nothing of it is left running here."
+    : "Whether all of it has ended is not confirmed.";
+  const effect =
+    result.effect === "unknown" ? " What it did on its targets is not fully known." : "";
+  return `Ended as ${visible(result.state)}. ${proof}${effect}`;
+}
+
+function write(flags: CancelFlags, found: RunStatus | RunResult, sentence: string): void {
+  process.stdout.write(`${flags.output === "json" ? JSON.stringify(found) : sentence}\n`);
+}

@@ -1,0 +1,45 @@
+// `aimctl capabilities`: what the plane can do, each fact by itself.
+import type { Capabilities } from "@aim/contract";
+import { createClient } from "@aim/sdk";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { visible } from "../render/escape.ts";
+import { places, type GlobalFlags } from "../settings.ts";
+
+export interface CapabilitiesFlags extends GlobalFlags {
+  readonly output: "text" | "json";
+}
+
+export async function capabilities(flags: CapabilitiesFlags): Promise<ExitCode> {
+  const found = await createClient({ socketPath: places(flags).socketPath }).capabilities();
+  const text = flags.output === "json" ? JSON.stringify(found) : factLines(found).join("\n");
+  process.stdout.write(`${text}\n`);
+  return EXIT.ok;
+}
+
+function factLines(found: Capabilities): string[] {
+  const { runtime, execution_progress: progress } = found;
+  const facts: (readonly [string, string])[] = [
+    ["version", found.version],
+    ["api version", found.api_version],
+    ["operations", found.operations.join(", ")],
+    ["job types", found.job_types.join(", ")],
+    ["progress modes", `${progress.modes.join(", ")} (default ${progress.default})`],
+    ["qualification", progress.qualification],
+    ["enabled", yesNo(found.enabled)],
+    ["runtime ready", yesNo(found.runtime_ready)],
+  ];
+  if (runtime !== null) {
+    const { passed, failed } = runtime.sandbox_checks;
+    facts.push(
+      ["ansible-core", runtime.ansible_core],
+      ["python", runtime.python],
+      ["isolation", runtime.isolation],
+      ["sandbox checks", `${passed} passed, ${failed} failed`],
+    );
+  }
+  return facts.map(([name, value]) => `${name.padEnd(16)} ${visible(value)}`);
+}
+
+function yesNo(fact: boolean): string {
+  return fact ? "yes" : "no";
+}

@@ -1,0 +1,285 @@
+// The plane's client operations as typed functions over a lent transport. Browser-safe.
+import {
+  AimError,
+  API_VERSION,
+  isProblemCode,
+  pathOf,
+  type Capabilities,
+  type Credentials,
+  type Manifest,
+  type OperationOf,
+  type Prepared,
+  type Project,
+  type RegisteredProject,
+  type RunEvent,
+  type RunRequest,
+  type RunResult,
+  type RunStatus,
+  type WireLine,
+} from "@aim/contract";
+import { ClientError, isAimError, isClientError } from "./client-error.ts";
+import { readWire, type ReadLine } from "./ndjson.ts";
+import type { Answer, Call, Transport } from "./transport.ts";
+
+/** One line of a run: its events in order, then exactly one result. */
+export type RunLine =
+  | { readonly type: "event"; readonly event: RunEvent }
+  | { readonly type: "response"; readonly response: RunResult };
+
+export type Execution = Omit<OperationOf<"execute">, "api_version" | "operation">;
+
+export interface StreamOptions {
+  /** Ends the reading, never the run. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Reconnection {
+  /** Tries in a row without a new line before the fault is thrown. */
+  readonly tries: number;
+  /** Milliseconds before the first try; doubled for each further one, up to 5 s. */
+  readonly firstDelayMs: number;
+  readonly wait: (milliseconds: number) => Promise<void>;
+}
+
+const RECONNECTION: Reconnection = {
+  tries: 7,
+  firstDelayMs: 100,
+  wait: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+};
+
+const DELAY_MS_MAX = 5000;
+
+/** Every function throws AimError for a refusal and ClientError for an answer that is missing, cut or foreign. */
+export interface Client {
+  /** Whether a plane answers there. Never throws. */
+  health(): Promise<boolean>;
+  capabilities(): Promise<Capabilities>;
+  prepare(request: RunRequest): Promise<Prepared>;
+  /** Events, then the result. Leaving the loop does not stop the run. A cut after the first event is resumed. */
+  execute(execution: Execution, options?: StreamOptions): AsyncGenerator<RunLine, void, undefined>;
+  status(runId: string): Promise<RunStatus>;
+  cancel(runId: string): Promise<RunStatus>;
+  /** The events with a sequence above `after`, live ones too, then the result. Resumes after a cut. */
+  follow(
+    runId: string,
+    after?: number,
+    options?: StreamOptions,
+  ): AsyncGenerator<RunLine, void, undefined>;
+  /** The newest runs. */
+  runs(): Promise<readonly RunStatus[]>;
+  artifacts(runId: string): Promise<Manifest>;
+  /** The bytes of one artifact, checked against its digest. Throws ClientError `digest_mismatch`. */
+  artifact(file: { readonly sha256: string; readonly size: number }): Promise<Uint8Array>;
+  /** Hands credentials over for the next execute, which names them by the id returned. */
+  credentials(credentials: Credentials): Promise<string>;
+  project(project: Project): Promise<RegisteredProject>;
+  /** Sends one operation's line unchanged and yields the answer's lines as they came, error lines included. */
+  raw(line: string, options?: StreamOptions): AsyncGenerator<ReadLine, void, undefined>;
+}
+
+export function createClientOver(
+  transport: Transport,
+  reconnection: Reconnection = RECONNECTION,
+): Client {
+  const single = <T>(call: Call) => singleResponse<T>(transport, call);
+  const operate = <T>(operation: Record<string, unknown>) =>
+    single<T>(operationCall(JSON.stringify({ api_version: API_VERSION, ...operation })));
+  const follow: Client["follow"] = (runId, after = 0, options = {}) =>
+    resume({ transport, reconnection }, { runId, after }, options);
+
+  return {
+    health: () => answers(transport),
+    capabilities: () => operate({ operation: "capabilities" }),
+    prepare: (request) => operate({ operation: "prepare", request }),
+    execute: (execution, options = {}) => execute({ transport, follow }, execution, options),
+    status: (runId) => operate({ operation: "status", run_id: runId }),
+    cancel: (runId) => operate({ operation: "cancel", run_id: runId }),
+    follow,
+    runs: () => single({ method: "GET", path: pathOf("runList") }),
+    artifacts: (runId) =>
+      single({ method: "GET", path: pathOf("artifactList", { run_id: runId }) }),
+    artifact: (file) => artifactBytes(transport, file),
+    credentials: async (credentials) => {
+      const body = JSON.stringify(credentials);
+      const call: Call = { method: "POST", path: pathOf("credentials"), body };
+      const answered = await single<{ credentials_id?: unknown }>(call);
+      if (typeof answered.credentials_id !== "string") throw new ClientError("bad_answer");
+      return answered.credentials_id;
+    },
+    project: (project) =>
+      single({ method: "POST", path: pathOf("project"), body: JSON.stringify(project) }),
+    raw: (line, options = {}) => rawLines(transport, operationCall(line, options.signal)),
+  };
+}
+
+function operationCall(body: string, signal?: AbortSignal): Call {
+  return { method: "POST", path: pathOf("operations"), body, signal };
+}
+
+async function answers(transport: Transport): Promise<boolean> {
+  try {
+    const answer = await transport({ method: "GET", path: pathOf("health") });
+    await drain(answer);
+    return answer.status === 200;
+  } catch {
+    return false;
+  }
+}
+
+async function* rawLines(
+  transport: Transport,
+  call: Call,
+): AsyncGenerator<ReadLine, void, undefined> {
+  const answer = await transport(call);
+  yield* readWire(answer.chunks);
+}
+
+async function singleResponse<T>(transport: Transport, call: Call): Promise<T> {
+  for await (const { line } of rawLines(transport, call)) {
+    if (line.type === "error") throw refusal(line.error);
+    if (line.type === "response") return line.response as T;
+  }
+  throw new ClientError("stream_cut");
+}
+
+function refusal(problem: Extract<WireLine, { type: "error" }>["error"]): Error {
+  const code: unknown = problem.code;
+  if (!isProblemCode(code)) return new ClientError("bad_answer");
+  return new AimError(code, typeof problem.at === "string" ? problem.at : undefined);
+}
+
+async function* runLines(
+  transport: Transport,
+  call: Call,
+): AsyncGenerator<RunLine, void, undefined> {
+  for await (const { line } of rawLines(transport, call)) {
+    if (line.type === "error") throw refusal(line.error);
+    if (line.type === "event") yield line;
+    else yield { type: "response", response: asRunResult(line.response) };
+  }
+}
+
+/** The few members without which nobody could tell a success from a failure. */
+function asRunResult(response: unknown): RunResult {
+  if (typeof response !== "object" || response === null) throw new ClientError("bad_answer");
+  const { state, targets, target_summary: summary } = response as Partial<RunResult>;
+  const whole = typeof state === "string" && Array.isArray(targets) && typeof summary === "object";
+  if (!whole) throw new ClientError("bad_answer");
+  return response as RunResult;
+}
+
+interface Executor {
+  readonly transport: Transport;
+  readonly follow: Client["follow"];
+}
+
+async function* execute(
+  { transport, follow }: Executor,
+  execution: Execution,
+  options: StreamOptions,
+): AsyncGenerator<RunLine, void, undefined> {
+  const body = JSON.stringify({ api_version: API_VERSION, operation: "execute", ...execution });
+  let last: RunEvent | undefined;
+  try {
+    for await (const line of runLines(transport, operationCall(body, options.signal))) {
+      if (line.type === "event") last = line.event;
+      yield line;
+    }
+    return;
+  } catch (error) {
+    // Without an event nobody here knows which run it became: the caller must say so.
+    if (last === undefined || !mayResume(error, options)) throw error;
+  }
+  yield* follow(last.run_id, last.sequence, options);
+}
+
+function mayResume(error: unknown, options: StreamOptions): boolean {
+  if (options.signal?.aborted === true) return false;
+  if (isAimError(error)) return error.code === "shutting_down";
+  return isClientError(error) && (error.code === "stream_cut" || error.code === "unreachable");
+}
+
+interface Follower {
+  readonly transport: Transport;
+  readonly reconnection: Reconnection;
+}
+
+async function* resume(
+  { transport, reconnection }: Follower,
+  place: { runId: string; after: number },
+  options: StreamOptions,
+): AsyncGenerator<RunLine, void, undefined> {
+  let { after } = place;
+  let failures = 0;
+  for (;;) {
+    try {
+      for await (const line of newLines(transport, { ...place, after }, options)) {
+        failures = 0;
+        after = line.type === "event" ? line.event.sequence : after;
+        yield line;
+      }
+      return;
+    } catch (error) {
+      failures += 1;
+      if (failures > reconnection.tries || !mayResume(error, options)) throw error;
+    }
+    await reconnection.wait(
+      Math.min(reconnection.firstDelayMs * 2 ** (failures - 1), DELAY_MS_MAX),
+    );
+  }
+}
+
+/** One connection's lines, without events that were seen before. */
+async function* newLines(
+  transport: Transport,
+  place: { runId: string; after: number },
+  options: StreamOptions,
+): AsyncGenerator<RunLine, void, undefined> {
+  let { after } = place;
+  const path = `${pathOf("runEvents", { run_id: place.runId })}?after=${after}`;
+  for await (const line of runLines(transport, { method: "GET", path, signal: options.signal })) {
+    if (line.type === "event" && line.event.sequence <= after) continue;
+    if (line.type === "event") after = line.event.sequence;
+    yield line;
+  }
+}
+
+async function artifactBytes(
+  transport: Transport,
+  file: { readonly sha256: string; readonly size: number },
+): Promise<Uint8Array> {
+  const call: Call = { method: "GET", path: pathOf("artifact", { sha256: file.sha256 }) };
+  const answer = await transport(call);
+  if (answer.status !== 200) {
+    for await (const { line } of readWire(answer.chunks)) {
+      if (line.type === "error") throw refusal(line.error);
+    }
+    throw new ClientError("bad_answer");
+  }
+  const bytes = await collect(answer, file.size);
+  const digest = new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", bytes));
+  const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  if (hex !== file.sha256) throw new ClientError("digest_mismatch");
+  return bytes;
+}
+
+async function collect(answer: Answer, size: number): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(size);
+  let offset = 0;
+  try {
+    for await (const chunk of answer.chunks) {
+      if (offset + chunk.length > size) throw new ClientError("digest_mismatch");
+      bytes.set(chunk, offset);
+      offset += chunk.length;
+    }
+  } catch (error) {
+    if (isClientError(error)) throw error;
+    throw new ClientError("stream_cut", { cause: error });
+  }
+  if (offset !== size) throw new ClientError("stream_cut");
+  return bytes;
+}
+
+async function drain(answer: Answer): Promise<void> {
+  for await (const chunk of answer.chunks) void chunk;
+}
