@@ -1,6 +1,12 @@
 // RFC 8785 canonical JSON: the one form over which revisions and payload digests are taken.
 
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json };
 
 /**
  * Serializes to the canonical form of RFC 8785: members sorted by UTF-16 code units, no white space.
@@ -14,7 +20,8 @@ export function canonicalJson(value: unknown): string {
     return JSON.stringify(value);
   }
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (typeof value !== "object") throw new TypeError(`canonical JSON cannot hold a ${typeof value}`);
+  if (typeof value !== "object")
+    throw new TypeError(`canonical JSON cannot hold a ${typeof value}`);
   const members = Object.entries(value)
     .toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)))
     .map(([key, member]) => `${quote(key)}:${canonicalJson(member)}`);

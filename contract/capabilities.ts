@@ -46,10 +46,7 @@ export const CapabilitiesSchema = Type.Object(
           python: Type.String(),
           callback_digest: Type.String(),
           isolation: Type.String(),
-          sandbox_checks: Type.Object(
-            { passed: Type.Integer(), failed: Type.Integer() },
-            closed,
-          ),
+          sandbox_checks: Type.Object({ passed: Type.Integer(), failed: Type.Integer() }, closed),
         },
         closed,
       ),

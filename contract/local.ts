@@ -11,7 +11,10 @@ export const ProjectSchema = Type.Object(
     playbook: Type.String({ minLength: 1, maxLength: 4096 }),
     role: Type.Union([Type.String({ minLength: 1, maxLength: 255 }), Type.Null()]),
     /** Absolute paths of inventory files or folders. */
-    inventory: Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), { minItems: 1, maxItems: 32 }),
+    inventory: Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), {
+      minItems: 1,
+      maxItems: 32,
+    }),
     /** Absolute path of a known_hosts file, or null for none. */
     known_hosts: Type.Union([Type.String({ minLength: 1, maxLength: 4096 }), Type.Null()]),
     limit: Type.Union([Type.String({ minLength: 1, maxLength: 4096 }), Type.Null()]),
@@ -19,9 +22,16 @@ export const ProjectSchema = Type.Object(
     options: Type.Object(
       {
         forks: Type.Integer({ minimum: 1, maximum: 500 }),
-        tags: Type.Array(Type.String({ pattern: "^[A-Za-z0-9_.][A-Za-z0-9_.-]*$" }), { maxItems: 64 }),
-        skip_tags: Type.Array(Type.String({ pattern: "^[A-Za-z0-9_.][A-Za-z0-9_.-]*$" }), { maxItems: 64 }),
-        user: Type.Union([Type.String({ pattern: "^[A-Za-z0-9_.][A-Za-z0-9_.@-]*$", maxLength: 64 }), Type.Null()]),
+        tags: Type.Array(Type.String({ pattern: "^[A-Za-z0-9_.][A-Za-z0-9_.-]*$" }), {
+          maxItems: 64,
+        }),
+        skip_tags: Type.Array(Type.String({ pattern: "^[A-Za-z0-9_.][A-Za-z0-9_.-]*$" }), {
+          maxItems: 64,
+        }),
+        user: Type.Union([
+          Type.String({ pattern: "^[A-Za-z0-9_.][A-Za-z0-9_.@-]*$", maxLength: 64 }),
+          Type.Null(),
+        ]),
         become: Type.Boolean(),
         timeout_s: Type.Integer({ minimum: 1, maximum: 7 * 24 * 3600 }),
         grace_s: Type.Integer({ minimum: 0, maximum: 3600 }),
@@ -45,7 +55,10 @@ export const RegisteredProjectSchema = Type.Object(
 export type RegisteredProject = Static<typeof RegisteredProjectSchema>;
 
 /** Slot to secret. Travels once, over the local socket, and is never stored. */
-export const CredentialsSchema = Type.Record(SlotNameSchema, Type.String({ minLength: 1, maxLength: 65_536 }));
+export const CredentialsSchema = Type.Record(
+  SlotNameSchema,
+  Type.String({ minLength: 1, maxLength: 65_536 }),
+);
 export type Credentials = Static<typeof CredentialsSchema>;
 
 export const CREDENTIAL_SLOTS = [
@@ -58,7 +71,11 @@ export const CREDENTIAL_SLOTS = [
 export type CredentialSlot = (typeof CREDENTIAL_SLOTS)[number];
 
 export const AcceptanceSchema = Type.Object(
-  { ansible_core: Type.String(), callback_digest: Sha256Schema, passed: Type.Integer({ minimum: 1 }) },
+  {
+    ansible_core: Type.String(),
+    callback_digest: Sha256Schema,
+    passed: Type.Integer({ minimum: 1 }),
+  },
   closed,
 );
 export type Acceptance = Static<typeof AcceptanceSchema>;

@@ -33,7 +33,8 @@ export const RUN_ERRORS = {
   event_limit: "The run produced more events than AIM accepts.",
   event_bridge_unavailable: "Ansible ended before it could report anything.",
   event_bridge_incomplete: "Ansible ended without its final report.",
-  operation_result_missing: "The playbook did not set the operation result that its catalog entry declares.",
+  operation_result_missing:
+    "The playbook did not set the operation result that its catalog entry declares.",
   operation_result_invalid: "The operation result does not fit its declared schema or limits.",
   sandbox_unavailable: "The sandbox could not be started.",
   inventory_unreadable: "The inventory could not be read in full.",

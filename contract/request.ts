@@ -51,7 +51,8 @@ export const FINDINGS = {
   ssh_arguments: "The inventory sets ssh arguments of its own for this host.",
   dynamic_hosts: "This task adds hosts while the play runs; they are outside the review.",
   destructive: "This task removes or stops something.",
-  secret_like_variable: "This variable has a name like a secret and stands in the inventory in plain text.",
+  secret_like_variable:
+    "This variable has a name like a secret and stands in the inventory in plain text.",
   debugger: "The task debugger is switched off.",
 } as const;
 export type FindingCode = keyof typeof FINDINGS;

@@ -131,7 +131,10 @@ export type EventBatch = Static<typeof EventBatchSchema>;
 /** A sha256-named part of the bundle; the bytes travel beside it. */
 export const ArtifactFileSchema = Type.Object(
   {
-    path: Type.String({ pattern: "^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*){0,3}$", maxLength: 255 }),
+    path: Type.String({
+      pattern: "^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*){0,3}$",
+      maxLength: 255,
+    }),
     kind: Type.Enum(["log", "result", "events", "evidence"]),
     sha256: Sha256Schema,
     size: Type.Integer({ minimum: 0 }),

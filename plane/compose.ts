@@ -7,7 +7,7 @@ import { createCatalog } from "./core/catalog.ts";
 import { createCore, withPersonalProjects } from "./core/core.ts";
 import { createCredentialDesk } from "./core/credentials.ts";
 import type { CoreParts } from "./core/parts.ts";
-import { CLAIM_TOPIC, createDispatcher } from "./execution/dispatcher.ts";
+import { CLAIM_TOPIC, Dispatcher } from "./execution/dispatcher.ts";
 import { createInspections } from "./execution/inspections.ts";
 import { createSignals } from "./execution/signals.ts";
 import type { ClientRouteParts } from "./http/client-routes.ts";
@@ -22,9 +22,12 @@ export async function compose(
   const store = await openSqliteStore(places.database, onBroken);
   const clock = createClock(await store.readMoment());
   const signals = createSignals();
-  const inspections = createInspections(() => newId("ins"), () => signals.wake(CLAIM_TOPIC));
+  const inspections = createInspections(
+    () => newId("ins"),
+    () => signals.wake(CLAIM_TOPIC),
+  );
   const credentials = createCredentialDesk(() => newId("crd"));
-  const dispatcher = createDispatcher({
+  const dispatcher = new Dispatcher({
     store,
     clock,
     signals,

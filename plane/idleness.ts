@@ -4,12 +4,13 @@ import type { Store } from "./store/store.ts";
 
 const LOOK_EVERY_MS = 1_000;
 
-export function watchIdleness(
-  app: FastifyInstance,
-  store: Store,
-  idleMs: number,
-  onIdle: () => void,
-): void {
+export interface Watched {
+  readonly app: FastifyInstance;
+  readonly store: Store;
+  readonly idleMs: number;
+}
+
+export function watchIdleness({ app, store, idleMs }: Watched, onIdle: () => void): void {
   let open = 0;
   let lastUse = performance.now();
   app.server.on("request", (_, response) => {

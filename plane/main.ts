@@ -24,7 +24,11 @@ async function serve(settings: Settings): Promise<void> {
   };
   const parts = await compose(settings, fail);
   await parts.dispatcher.recover();
-  const faces = ["local", "runner", ...(settings.listen === null ? [] : (["tcp"] as const))] as const;
+  const faces = [
+    "local",
+    "runner",
+    ...(settings.listen === null ? [] : (["tcp"] as const)),
+  ] as const;
   const [clients, runners, tcp] = faces.map((face) => createServer(face, parts, log));
   if (clients === undefined || runners === undefined) throw new Error("no server");
   await listenLocally(runners, places.runnerSocket);
@@ -48,7 +52,10 @@ async function serve(settings: Settings): Promise<void> {
   };
   process.on("SIGTERM", () => void stop());
   process.on("SIGINT", () => void stop());
-  if (settings.idleExitMs !== null) watchIdleness(clients, parts.store, settings.idleExitMs, () => void stop());
+  if (settings.idleExitMs !== null) {
+    const watched = { app: clients, store: parts.store, idleMs: settings.idleExitMs };
+    watchIdleness(watched, () => void stop());
+  }
   process.stdout.write(`${JSON.stringify({ ready: true, socket: places.clientSocket })}\n`);
 }
 
@@ -61,6 +68,10 @@ try {
   if (error instanceof UsageError) process.stderr.write(`aimd: ${message}\n\n${USAGE}`);
   else process.stderr.write(`aimd: ${message}\n`);
   process.exit(
-    error instanceof UsageError ? EXIT.usage : error instanceof StoreRefused ? EXIT.refused : EXIT.defect,
+    error instanceof UsageError
+      ? EXIT.usage
+      : error instanceof StoreRefused
+        ? EXIT.refused
+        : EXIT.defect,
   );
 }

@@ -51,11 +51,20 @@ export function createPlaneClient(socketPath: string) {
 
   return {
     register: (body: Register) => json<{ lease_ms: number }>({ route: "register", body }),
-    claim: (body: { runner_instance_id: string; claim_id: string; wait_ms: number }, signal: AbortSignal) =>
-      json<Grant | null>({ route: "claim", body, signal, timeoutMs: body.wait_ms + CALL_TIMEOUT_MS }),
+    claim: (
+      body: { runner_instance_id: string; claim_id: string; wait_ms: number },
+      signal: AbortSignal,
+    ) =>
+      json<Grant | null>({
+        route: "claim",
+        body,
+        signal,
+        timeoutMs: body.wait_ms + CALL_TIMEOUT_MS,
+      }),
     heartbeat: (id: string, body: Heartbeat) =>
       json<HeartbeatAnswer>({ route: "heartbeat", ...attempt(id), body }),
-    move: (id: string, body: Move) => json<HeartbeatAnswer>({ route: "move", ...attempt(id), body }),
+    move: (id: string, body: Move) =>
+      json<HeartbeatAnswer>({ route: "move", ...attempt(id), body }),
     events: (id: string, body: EventBatch) => json({ route: "events", ...attempt(id), body }),
     takeCredentials: (id: string, epoch: number) =>
       json<Credentials>({ route: "take", ...attempt(id), body: { epoch } }),
@@ -79,7 +88,8 @@ export function createPlaneClient(socketPath: string) {
 }
 
 function exchange(socketPath: string, call: Call): Promise<{ status: number; body: Buffer }> {
-  const bytes = call.bytes ?? (call.body === undefined ? null : Buffer.from(JSON.stringify(call.body)));
+  const bytes =
+    call.bytes ?? (call.body === undefined ? null : Buffer.from(JSON.stringify(call.body)));
   return new Promise((resolve, reject) => {
     const outgoing = request(
       {
@@ -93,7 +103,8 @@ function exchange(socketPath: string, call: Call): Promise<{ status: number; bod
           ...(bytes === null
             ? {}
             : {
-                "content-type": call.bytes === undefined ? "application/json" : "application/octet-stream",
+                "content-type":
+                  call.bytes === undefined ? "application/json" : "application/octet-stream",
                 "content-length": bytes.length,
               }),
         },
@@ -104,7 +115,8 @@ function exchange(socketPath: string, call: Call): Promise<{ status: number; bod
         incoming.on("data", (piece: Buffer) => {
           size += piece.length;
           pieces.push(piece);
-          if (size > ANSWER_BYTES_MAX) outgoing.destroy(new Error("the plane's answer is too large"));
+          if (size > ANSWER_BYTES_MAX)
+            outgoing.destroy(new Error("the plane's answer is too large"));
         });
         incoming.on("error", reject);
         incoming.on("end", () =>

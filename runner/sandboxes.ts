@@ -5,7 +5,10 @@ import type { RunnerToolchain } from "./toolchain.ts";
 
 export interface SandboxSource {
   readonly config: SandboxConfig;
-  readonly open: (id: string, requirements: JobSpec["runner_requirements"] | null) => Promise<Sandbox>;
+  readonly open: (
+    id: string,
+    requirements: JobSpec["runner_requirements"] | null,
+  ) => Promise<Sandbox>;
 }
 
 const DEFAULT_LIMITS = {

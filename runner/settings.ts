@@ -20,7 +20,10 @@ const SLOTS = 4;
 /** Above every range that Debian and systemd hand out by themselves. */
 const SANDBOX_UID = 2_013_200_000;
 
-export function readRunnerSettings(argv: readonly string[], env: NodeJS.ProcessEnv): RunnerSettings {
+export function readRunnerSettings(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+): RunnerSettings {
   const { values } = parseArgs({
     args: [...argv],
     options: { state: { type: "string" }, slots: { type: "string" } },

@@ -6,7 +6,11 @@ import { fileURLToPath } from "node:url";
 import type { Toolchain } from "@aim/drivers/kit";
 
 const CALLBACK = fileURLToPath(new URL("../drivers/ansible/callback", import.meta.url));
-const INSIDE = { venv: "/opt/aim/venv", callback: "/opt/aim/callback", workspace: "/work" } as const;
+const INSIDE = {
+  venv: "/opt/aim/venv",
+  callback: "/opt/aim/callback",
+  workspace: "/work",
+} as const;
 
 /** What set-up wrote down: the interpreter below /usr and the environment that holds ansible-core. */
 interface ToolchainFile {
@@ -33,7 +37,9 @@ export class ToolchainMissing extends Error {
  */
 export function loadToolchain(file: string, stageDir: string): RunnerToolchain {
   const { python, venv } = readToolchainFile(file);
-  const sources = readdirSync(CALLBACK).filter((name) => /^aim_\w+\.py$/.test(name)).toSorted();
+  const sources = readdirSync(CALLBACK)
+    .filter((name) => /^aim_\w+\.py$/.test(name))
+    .toSorted();
   rmSync(stageDir, { recursive: true, force: true });
   mkdirSync(stageDir, { recursive: true, mode: 0o755 });
   chmodSync(stageDir, 0o755);
@@ -70,7 +76,9 @@ function readToolchainFile(file: string): ToolchainFile {
 
 /** Reads what is installed instead of trusting what was meant to be. */
 function installedVersions(venv: string): { ansibleCore: string; pythonVersion: string } {
-  const [python = ""] = readdirSync(join(venv, "lib")).filter((name) => name.startsWith("python3."));
+  const [python = ""] = readdirSync(join(venv, "lib")).filter((name) =>
+    name.startsWith("python3."),
+  );
   const packages = readdirSync(join(venv, "lib", python, "site-packages"));
   const found = packages.map((name) => /^ansible_core-(.+)\.dist-info$/.exec(name)?.[1]);
   const ansibleCore = found.find((version) => version !== undefined);

@@ -30,7 +30,10 @@ test("a reviewed playbook runs through every room and every host is accounted fo
     ["one", "succeeded"],
     ["two", "changed"],
   ]);
-  expect(eventsOf(events, "task_started").map(({ label }) => label)).toEqual(["Look around", "Touch"]);
+  expect(eventsOf(events, "task_started").map(({ label }) => label)).toEqual([
+    "Look around",
+    "Touch",
+  ]);
   expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
   expect(result.kill_confirmed).toBe(true);
 });

@@ -65,7 +65,9 @@ function checkNode() {
   const node = existsSync(own) ? own : process.execPath;
   const version = run(node, ["--version"]).trim();
   if (!atLeast(version, NODE_MIN)) {
-    throw new SetupError(`Node ${NODE_MIN.join(".")} or newer is needed and npm brought none for this machine. Install Node 24.`);
+    throw new SetupError(
+      `Node ${NODE_MIN.join(".")} or newer is needed and npm brought none for this machine. Install Node 24.`,
+    );
   }
   return false;
 }
@@ -82,7 +84,9 @@ function installSystemPrograms() {
   if (packages.size === 0) return false;
   const list = [...packages].join(" ");
   if (process.getuid() !== 0 || !onPath("apt-get")) {
-    throw new SetupError(`these packages are missing: ${list}. Install them with your package manager and run this again.`);
+    throw new SetupError(
+      `these packages are missing: ${list}. Install them with your package manager and run this again.`,
+    );
   }
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   run("apt-get", ["update", "-qq"], { env });
@@ -125,7 +129,16 @@ function makeEnvironment() {
   rmSync(venv, { recursive: true, force: true });
   mkdirSync(dirname(venv), { recursive: true, mode: 0o755 });
   run(python, ["-m", "venv", venv]);
-  const pip = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--require-hashes", "--only-binary", ":all:"];
+  const pip = [
+    "-m",
+    "pip",
+    "--disable-pip-version-check",
+    "install",
+    "--quiet",
+    "--require-hashes",
+    "--only-binary",
+    ":all:",
+  ];
   run(join(venv, "bin/python"), [...pip, "-r", REQUIREMENTS]);
   // Tools may not write there later, so the bytecode is made now.
   run(join(venv, "bin/python"), ["-m", "compileall", "-q", "-j", "0", join(venv, "lib")]);

@@ -1,7 +1,15 @@
 // Static analysis of reviewed YAML: which tasks can know whether they changed something, and what a reviewer must see.
 // Reads source only; evaluates nothing. What it cannot understand counts as unverified.
 import { FINDINGS, type Finding, type FindingCode } from "@aim/contract";
-import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Node, type YAMLMap } from "yaml";
+import {
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseAllDocuments,
+  type Node,
+  type YAMLMap,
+} from "yaml";
 import { BUILTIN_MODULES, KEYWORDS } from "./task-words.ts";
 
 export interface SourceFile {
@@ -17,9 +25,19 @@ export interface Analysis {
   readonly destructive: readonly string[];
 }
 
-const ALWAYS_CHANGED = new Set(["command", "shell", "raw", "script", "win_command", "win_shell", "expect"]);
-const DESTROYS = /\brm\s+(-\w+\s+)*-\w*[rf]|\bmkfs\b|\bdd\s+.*of=|\bshutdown\b|\breboot\b|\bdrop\s+(table|database|schema)\b|\btruncate\s+table\b|\bwipefs\b/i;
-const CONTROLLER_LOOKUP = /\b(?:lookup|query|q)\s*\(\s*["'](?:ansible\.builtin\.)?(?:pipe|url|lines)["']/;
+const ALWAYS_CHANGED = new Set([
+  "command",
+  "shell",
+  "raw",
+  "script",
+  "win_command",
+  "win_shell",
+  "expect",
+]);
+const DESTROYS =
+  /\brm\s+(-\w+\s+)*-\w*[rf]|\bmkfs\b|\bdd\s+.*of=|\bshutdown\b|\breboot\b|\bdrop\s+(table|database|schema)\b|\btruncate\s+table\b|\bwipefs\b/i;
+const CONTROLLER_LOOKUP =
+  /\b(?:lookup|query|q)\s*\(\s*["'](?:ansible\.builtin\.)?(?:pipe|url|lines)["']/;
 /** Deeper nesting than any block structure a person writes; stops hostile input. */
 const DEPTH_MAX = 64;
 
@@ -95,32 +113,49 @@ interface Verdict {
   readonly codes: readonly FindingCode[];
 }
 
-/** Judges one mapping; null when it is no task. */
+/** A mapping that is a task: its action's short name, whether ansible-core ships it, and what it was given. */
+interface Task {
+  readonly name: string;
+  readonly known: boolean;
+  readonly args: unknown;
+  readonly fields: Fields;
+}
+
+/** Judges one mapping; null when it is no task, block or play. */
 function judge(fields: Fields): Verdict | null {
-  const actions = [...fields.keys()].filter((key) => !KEYWORDS.has(key) && !key.startsWith("with_"));
-  const isPlay = fields.has("hosts") || fields.has("import_playbook");
-  const isBlock = fields.has("block");
+  if (["hosts", "import_playbook", "block"].some((word) => fields.has(word))) {
+    return { knows: true, codes: keywordFindings(fields) };
+  }
+  const task = taskOf(fields);
+  return task === null ? null : { knows: canKnow(task), codes: taskFindings(task) };
+}
+
+function taskOf(fields: Fields): Task | null {
   const legacy = fields.get("action") ?? fields.get("local_action");
-  const action = legacy === undefined ? actions[0] : legacyAction(legacy);
-  if (isPlay || isBlock) return { knows: true, codes: keywordFindings(fields) };
-  if (action === undefined || (legacy === undefined && actions.length !== 1)) return null;
-  // A plain mapping of data has one key too; a task has a dotted or known action, or a task keyword beside it.
+  const [action, ...others] =
+    legacy === undefined
+      ? [...fields.keys()].filter((key) => !KEYWORDS.has(key) && !key.startsWith("with_"))
+      : [legacyAction(legacy)];
+  if (action === undefined || others.length > 0) return null;
   const name = shortName(action);
   const known = BUILTIN_MODULES.has(name);
+  // A plain mapping of data has one key too; a task has a dotted or known action, or a keyword beside it.
   if (!known && !action.includes(".") && fields.size === 1) return null;
-  const args = fields.get(action) ?? legacy;
-  return { knows: canKnow(name, known, fields, args), codes: taskFindings(name, known, fields, args) };
+  return { name, known, args: fields.get(action) ?? legacy, fields };
 }
 
 function legacyAction(value: unknown): string | undefined {
-  if (isScalar(value) && typeof value.value === "string") return value.value.trim().split(/\s/, 1)[0];
-  if (isMap(value)) return textOf(fieldsOf(value).get("module"));
-  return undefined;
+  if (isScalar(value) && typeof value.value === "string") {
+    return value.value.trim().split(/\s/, 1)[0];
+  }
+  return isMap(value) ? textOf(fieldsOf(value).get("module")) : undefined;
 }
 
-function canKnow(name: string, known: boolean, fields: Fields, args: unknown): boolean {
+function canKnow({ name, known, args, fields }: Task): boolean {
   if (textOf(fields.get("poll")) === "0") return false;
-  if (ALWAYS_CHANGED.has(name)) return fields.has("changed_when") || hasGuard(args, fields.get("args"));
+  if (ALWAYS_CHANGED.has(name)) {
+    return fields.has("changed_when") || hasGuard(args, fields.get("args"));
+  }
   return known;
 }
 
@@ -133,36 +168,49 @@ function hasGuard(...places: unknown[]): boolean {
 
 function keywordFindings(fields: Fields): FindingCode[] {
   const codes: FindingCode[] = [];
-  if (fields.has("check_mode") && !isLiteral(fields.get("check_mode"), true)) codes.push("check_mode_off");
+  if (fields.has("check_mode") && !isLiteral(fields.get("check_mode"), true)) {
+    codes.push("check_mode_off");
+  }
   if (fields.has("debugger")) codes.push("debugger");
   return codes;
 }
 
-function taskFindings(name: string, known: boolean, fields: Fields, args: unknown): FindingCode[] {
+function taskFindings(task: Task): FindingCode[] {
+  const { name, known, fields } = task;
   const codes = keywordFindings(fields);
   if (!known) codes.push("effect_unknown");
-  else if (!canKnow(name, known, fields, args)) codes.push("change_unverified");
-  if (isLiteral(fields.get("failed_when"), false)) codes.push("change_hidden");
-  else if (isLiteral(fields.get("changed_when"), false) && !ALWAYS_CHANGED.has(name)) {
-    codes.push("change_hidden");
-  }
+  else if (!canKnow(task)) codes.push("change_unverified");
+  if (hidesChange(task)) codes.push("change_hidden");
   if (name === "add_host") codes.push("dynamic_hosts");
-  if (isDestructive(name, args, fields)) codes.push("destructive");
+  if (isDestructive(task)) codes.push("destructive");
   if (runsOnController(fields)) codes.push("controller_execution");
   return codes;
 }
 
-function isDestructive(name: string, args: unknown, fields: Fields): boolean {
+/** A command that is told it never changes is how commands that read are written; a module is not. */
+function hidesChange({ name, fields }: Task): boolean {
+  if (isLiteral(fields.get("failed_when"), false)) return true;
+  return isLiteral(fields.get("changed_when"), false) && !ALWAYS_CHANGED.has(name);
+}
+
+const ENDING_STATES = ["absent", "stopped", "killed", "removed", "poweredoff"];
+
+function isDestructive({ name, args, fields }: Task): boolean {
   if (name === "reboot" || name === "shutdown") return true;
   if (ALWAYS_CHANGED.has(name)) return DESTROYS.test(sourceOf(args));
-  const state = isMap(args) ? textOf(args.get("state", true)) : /\bstate=(\w+)/.exec(textOf(args) ?? "")?.[1];
-  const word = state ?? (isMap(fields.get("args")) ? textOf((fields.get("args") as YAMLMap).get("state", true)) : undefined);
-  return word !== undefined && ["absent", "stopped", "killed", "removed", "poweredoff"].includes(word);
+  const extra = fields.get("args");
+  const states = [args, extra].map((place) =>
+    isMap(place)
+      ? textOf(place.get("state", true))
+      : /\bstate=(\w+)/.exec(textOf(place) ?? "")?.[1],
+  );
+  return states.some((state) => state !== undefined && ENDING_STATES.includes(state));
 }
 
 function runsOnController(fields: Fields): boolean {
   if (fields.has("local_action")) return true;
-  if (["localhost", "127.0.0.1", "::1"].includes(textOf(fields.get("delegate_to")) ?? "")) return true;
+  if (["localhost", "127.0.0.1", "::1"].includes(textOf(fields.get("delegate_to")) ?? ""))
+    return true;
   if (textOf(fields.get("connection")) === "local") return true;
   return [...fields.values()].some((value) => CONTROLLER_LOOKUP.test(sourceOf(value)));
 }
@@ -174,7 +222,10 @@ function isLiteral(value: unknown, wanted: boolean): boolean {
 
 function textOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;
-  return isScalar(value) && value.value !== null ? String(value.value) : undefined;
+  if (!isScalar(value)) return undefined;
+  const plain: unknown = value.value;
+  const simple = ["string", "number", "boolean", "bigint"].includes(typeof plain);
+  return simple ? String(plain as string | number | boolean | bigint) : undefined;
 }
 
 /** Scalar texts below a node, joined; blocks are tasks of their own and are not descended into. */

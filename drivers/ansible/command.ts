@@ -27,7 +27,8 @@ const SLOT_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
 export function playbookArguments({ inputs, check, slots }: CommandFacts): string[] {
   const argv = inputs.inventory.flatMap((path) => ["--inventory", path]);
   argv.push("--limit", `@${WORKSPACE.limit}`, "--forks", String(inputs.forks));
-  if (Object.keys(inputs.variables).length > 0) argv.push("--extra-vars", `@${WORKSPACE.variables}`);
+  if (Object.keys(inputs.variables).length > 0)
+    argv.push("--extra-vars", `@${WORKSPACE.variables}`);
   if (inputs.tags.length > 0) argv.push("--tags", inputs.tags.join(","));
   if (inputs.skip_tags.length > 0) argv.push("--skip-tags", inputs.skip_tags.join(","));
   if (inputs.user !== null) argv.push("--user", inputs.user);
@@ -44,7 +45,8 @@ export function absoluteArguments(argv: readonly string[], workspace: string): s
   return argv.map((argument, index) => {
     const before = argv[index - 1] ?? "";
     if (takesPath.has(before)) return `${workspace}/${argument}`;
-    if (before === "--limit" || before === "--extra-vars") return `@${workspace}/${argument.slice(1)}`;
+    if (before === "--limit" || before === "--extra-vars")
+      return `@${workspace}/${argument.slice(1)}`;
     if (argument.startsWith("aim@{fd:")) return `aim@/dev/fd/${argument.slice("aim@".length)}`;
     return index === argv.length - 1 ? `${workspace}/${argument}` : argument;
   });
@@ -62,7 +64,11 @@ export function privateInputs(credentials: ReadonlyMap<string, Uint8Array>): Pri
   const key = credentials.get("ssh_key");
   const passphrase = credentials.get("ssh_key_passphrase");
   if (key !== undefined) {
-    inputs.push(passphrase === undefined ? { kind: "ssh_key", bytes: key } : { kind: "ssh_key", bytes: key, passphrase });
+    inputs.push(
+      passphrase === undefined
+        ? { kind: "ssh_key", bytes: key }
+        : { kind: "ssh_key", bytes: key, passphrase },
+    );
   }
   return inputs;
 }
@@ -117,7 +123,9 @@ export function variablesYaml(value: unknown): string {
   }
   if (Array.isArray(value)) return `[${value.map(variablesYaml).join(", ")}]`;
   if (typeof value === "object" && value !== null) {
-    const members = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${variablesYaml(item)}`);
+    const members = Object.entries(value).map(
+      ([key, item]) => `${JSON.stringify(key)}: ${variablesYaml(item)}`,
+    );
     return `{${members.join(", ")}}`;
   }
   return JSON.stringify(value);

@@ -27,7 +27,15 @@ const PLUGIN_FOLDERS = new Set([
   "vars_plugins",
 ]);
 
-const DATA_FOLDERS = new Set(["group_vars", "host_vars", "vars", "defaults", "meta", "files", "templates"]);
+const DATA_FOLDERS = new Set([
+  "group_vars",
+  "host_vars",
+  "vars",
+  "defaults",
+  "meta",
+  "files",
+  "templates",
+]);
 
 /** Whether a file may hold tasks or plays. */
 export function mayHoldTasks(path: string): boolean {
@@ -78,17 +86,31 @@ export interface ReducedConfig {
 export function reduceConfig(file: SourceFile | null): ReducedConfig {
   const env: Record<string, string> = {};
   const findings: Finding[] = [];
-  let section = "";
-  for (const [index, raw] of (file?.text.split(/\r?\n/) ?? []).entries()) {
-    const line = raw.replace(/(?:^|\s)[#;].*$/, "").trim();
-    const header = /^\[([^\]]+)\]$/.exec(line);
-    if (header?.[1] !== undefined) section = header[1].trim();
-    const setting = /^([A-Za-z_]+)\s*[=:]\s*(.*)$/.exec(line);
-    if (header !== null || setting?.[1] === undefined) continue;
-    const name = SETTINGS[`${section}.${setting[1]}`];
-    const value = setting[2] ?? "";
-    if (name !== undefined && /^[A-Za-z0-9_./-]{1,255}$/.test(value)) env[name] = value;
-    else findings.push(finding("config_dropped", `${file?.path ?? ""}:${index + 1}`));
+  for (const { line, section, key, value } of settingsIn(file?.text ?? "")) {
+    const name = SETTINGS[`${section}.${key}`];
+    if (name !== undefined && PLAIN_VALUE.test(value)) env[name] = value;
+    else findings.push(finding("config_dropped", `${file?.path ?? ""}:${line}`));
   }
   return { env, findings };
+}
+
+const PLAIN_VALUE = /^[A-Za-z0-9_./-]{1,255}$/;
+
+interface Setting {
+  readonly line: number;
+  readonly section: string;
+  readonly key: string;
+  readonly value: string;
+}
+
+function settingsIn(text: string): Setting[] {
+  const settings: Setting[] = [];
+  let section = "";
+  for (const [index, raw] of text.split(/\r?\n/).entries()) {
+    const line = raw.replace(/(?:^|\s)[#;].*$/, "").trim();
+    section = /^\[([^\]]+)\]$/.exec(line)?.[1]?.trim() ?? section;
+    const [, key, value = ""] = /^([A-Za-z_]+)\s*[=:]\s*(.*)$/.exec(line) ?? [];
+    if (key !== undefined) settings.push({ line: index + 1, section, key, value });
+  }
+  return settings;
 }

@@ -4,7 +4,13 @@ import { Compile } from "typebox/compile";
 import type { Finding, NetworkRule } from "@aim/contract";
 import type { Inspection, InspectionContext } from "../kit/index.ts";
 import { analyse, finding } from "./change-analysis.ts";
-import { absoluteArguments, ansibleEnvironment, playbookArguments, rolePlaybook, WORKSPACE } from "./command.ts";
+import {
+  absoluteArguments,
+  ansibleEnvironment,
+  playbookArguments,
+  rolePlaybook,
+  WORKSPACE,
+} from "./command.ts";
 import { codeFindings, reduceConfig } from "./content.ts";
 import { readSources } from "./run.ts";
 import type { InventoryInputs, RunInputs } from "./schema.ts";
@@ -91,7 +97,15 @@ async function ask(
     await context.writeFile(WORKSPACE.rolePlaybook, rolePlaybook(inputs.role, false));
   }
   const tool = await context.startTool({
-    argv: [python, "-I", `${callbackDir}/aim_inspect.py`, "--out-fd", "{fd:frames}", "--config-fd", "{fd:config}"],
+    argv: [
+      python,
+      "-I",
+      `${callbackDir}/aim_inspect.py`,
+      "--out-fd",
+      "{fd:frames}",
+      "--config-fd",
+      "{fd:config}",
+    ],
     env: ansibleEnvironment(context.toolchain, env),
     cwd: `${workspace}/project`,
     inputs: [{ kind: "pipe", name: "config", bytes: Buffer.from(questionOf(inputs, workspace)) }],
@@ -147,7 +161,14 @@ function inventoryFindings(answer: Extract<Answer, { ok: true }>): Finding[] {
   return findings;
 }
 
-const SSH_CONNECTIONS = new Set([null, "ssh", "smart", "ansible.builtin.ssh", "paramiko", "paramiko_ssh"]);
+const SSH_CONNECTIONS = new Set([
+  null,
+  "ssh",
+  "smart",
+  "ansible.builtin.ssh",
+  "paramiko",
+  "paramiko_ssh",
+]);
 
 function networkOf(answer: Extract<Answer, { ok: true }>): NetworkRule[] {
   const rules = new Map<string, NetworkRule>();
@@ -163,8 +184,16 @@ function networkOf(answer: Extract<Answer, { ok: true }>): NetworkRule[] {
 
 function commandOf(context: InspectionContext, inputs: RunInputs | InventoryInputs): string[] {
   if (!("variables" in inputs)) {
-    return ["ansible-inventory", ...inputs.inventory.flatMap((path) => ["--inventory", path]), "--list"];
+    return [
+      "ansible-inventory",
+      ...inputs.inventory.flatMap((path) => ["--inventory", path]),
+      "--list",
+    ];
   }
-  const argv = playbookArguments({ inputs, check: context.jobType === "ansible.check_mode.run", slots: inputs.credential_slots });
+  const argv = playbookArguments({
+    inputs,
+    check: context.jobType === "ansible.check_mode.run",
+    slots: inputs.credential_slots,
+  });
   return ["ansible-playbook", ...absoluteArguments(argv, context.toolchain.workspace)];
 }

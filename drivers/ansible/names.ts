@@ -28,16 +28,17 @@ const TOKEN =
   /\bbearer\s+\S{8,}|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_\w{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abeprs]-[\w-]{8,}|\bhv[sb]\.[\w-]{16,}|\beyJ[\w-]{8,}\.[\w-]{8,}|-----BEGIN/i;
 
 /** Credentials of four characters or more are looked for anywhere; shorter ones only as a whole word. */
-export function createCredentialSearch(
-  credentials: Iterable<string>,
-): (text: string) => boolean {
+export function createCredentialSearch(credentials: Iterable<string>): (text: string) => boolean {
   const anywhere: string[] = [];
   const words: RegExp[] = [];
   for (const credential of credentials) {
     for (const value of new Set([credential, credential.trim()])) {
       if (value === "") continue;
       if (codePoints(value) >= 4) anywhere.push(value);
-      else words.push(new RegExp(`(?<![\\p{L}\\p{N}_])${RegExp.escape(value)}(?![\\p{L}\\p{N}_])`, "u"));
+      else
+        words.push(
+          new RegExp(`(?<![\\p{L}\\p{N}_])${RegExp.escape(value)}(?![\\p{L}\\p{N}_])`, "u"),
+        );
     }
   }
   return (text) =>

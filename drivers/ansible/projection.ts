@@ -1,5 +1,5 @@
 // Turns private frames into public events and keeps the books that the final accounting needs.
-// Stores ids, flags and counts; of texts only the approved label of a task that is still unhidden.
+// Stores ids, flags and counts, never a text: a label leaves with its start event and is not kept.
 import {
   COUNT_NAMES,
   hostError,
@@ -8,7 +8,7 @@ import {
   type HostStatus,
 } from "@aim/contract";
 import type { Frame, FrameOf, StreamFault } from "./frames.ts";
-import { labelOf, WITHHELD_LABEL, type Label, type PublicHost } from "./names.ts";
+import { labelOf, WITHHELD_LABEL, type Label, type LabelKind, type PublicHost } from "./names.ts";
 
 export const PLAYS_MAX = 50_000;
 export const TASKS_MAX = 50_000;
@@ -46,15 +46,14 @@ export interface Books {
 
 export interface Projection {
   /** Takes the next frame; answers what is wrong with the stream, if anything. */
-  readonly accept: (frame: Frame) => StreamFault | null;
+  accept(frame: Frame): StreamFault | null;
   readonly books: Books;
 }
 
 interface Task {
   readonly play: number;
-  readonly handler: boolean;
+  readonly at: string | null;
   readonly knows: boolean;
-  label: Label;
 }
 
 export function zeroCounts(): Counts {
@@ -96,8 +95,10 @@ export function sameCounts(derived: Counts, recap: Counts): boolean {
   );
 }
 
-export function createProjection(settings: ProjectionSettings): Projection {
-  const books = {
+const COUNTED_KINDS = ["recap", "data", "stats", "end"];
+
+class StrictProjection implements Projection {
+  readonly books = {
     hello: false,
     ended: false,
     tasksStarted: 0,
@@ -106,54 +107,94 @@ export function createProjection(settings: ProjectionSettings): Projection {
     recap: null as Map<string, Counts> | null,
     data: null as string | null,
   };
-  const tasks = new Map<number, Task>();
-  const totals = { ok: 0, changed: 0, failed: 0, unreachable: 0, skipped: 0 };
-  const noHosts = new Set<string>();
-  let plays = 0;
-  let lastTask = 0;
-  let recapRows: Map<string, Counts> | null = null;
-  let parts: string[] = [];
-  let closed = false;
-  const detail = settings.mode === "detail";
+  readonly #settings: ProjectionSettings;
+  readonly #tasks = new Map<number, Task>();
+  readonly #totals = { ok: 0, changed: 0, failed: 0, unreachable: 0, skipped: 0 };
+  readonly #noHosts = new Set<string>();
+  /** Places of tasks that a result marked sensitive: their label is cut from then on. */
+  readonly #hidden = new Set<string>();
+  #plays = 0;
+  #lastTask = 0;
+  #recapRows: Map<string, Counts> | null = null;
+  #parts: string[] = [];
 
-  function emitDetail(event: EventBody): void {
-    if (detail) settings.emit(event);
+  readonly #handlers: { [K in Frame["k"]]: (frame: FrameOf<K>) => StreamFault | null } = {
+    hello: (frame) => this.#onHello(frame),
+    play: (frame) => this.#onPlay(frame),
+    no_hosts: (frame) => this.#onNoHosts(frame),
+    task: (frame) => this.#onTask(frame),
+    result: (frame) => this.#onResult(frame),
+    retry: (frame) => this.#onRetryOrPoll(frame),
+    poll: (frame) => this.#onRetryOrPoll(frame),
+    include: (frame) => this.#onInclude(frame),
+    recap: (frame) => this.#onRecap(frame),
+    data: (frame) => this.#onData(frame),
+    stats: (frame) => this.#onStats(frame),
+    end: (frame) => this.#onEnd(frame),
+  };
+
+  constructor(settings: ProjectionSettings) {
+    this.#settings = settings;
   }
 
-  function bookOf(host: string): HostBook {
-    let book = books.hosts.get(host);
+  accept(frame: Frame): StreamFault | null {
+    const { books } = this;
+    if (books.ended || books.hello === (frame.k === "hello")) return INVALID;
+    // After the recap has begun nothing but its rest may come.
+    if (this.#recapRows !== null && !COUNTED_KINDS.includes(frame.k)) return INVALID;
+    if (books.recap !== null && frame.k !== "end") return INVALID;
+    const handle = this.#handlers[frame.k] as (frame: Frame) => StreamFault | null;
+    return handle(frame);
+  }
+
+  #emitDetail(event: EventBody): void {
+    if (this.#settings.mode === "detail") this.#settings.emit(event);
+  }
+
+  #emitProgress(): void {
+    const { tasksStarted } = this.books;
+    const results = { ...this.#totals };
+    this.#settings.emit({ kind: "progress", tasks_started: tasksStarted, results });
+  }
+
+  #bookOf(host: string): HostBook {
+    let book = this.books.hosts.get(host);
     if (book === undefined) {
       book = { derived: zeroCounts(), trusted: 0, unverified: 0 };
-      books.hosts.set(host, book);
+      this.books.hosts.set(host, book);
     }
     return book;
   }
 
-  function onHello(frame: FrameOf<"hello">): StreamFault | null {
-    if (books.hello) return INVALID;
-    if (frame.nonce !== settings.nonce || frame.ansible !== settings.ansible) return INVALID;
-    if (frame.callback !== settings.callback) return INVALID;
-    books.hello = true;
+  #labelOf(frame: FrameOf<"play"> | FrameOf<"task">, kind: LabelKind): Label {
+    if (frame.hidden) return WITHHELD_LABEL;
+    return labelOf(frame.name, kind, this.#settings.holdsCredential);
+  }
+
+  #onHello(frame: FrameOf<"hello">): StreamFault | null {
+    const { nonce, ansible, callback } = this.#settings;
+    if (frame.nonce !== nonce || frame.ansible !== ansible || frame.callback !== callback) {
+      return INVALID;
+    }
+    this.books.hello = true;
     return null;
   }
 
-  function onPlay(frame: FrameOf<"play">): StreamFault | null {
-    if (frame.play !== plays + 1) return INVALID;
-    if (plays === PLAYS_MAX) return "event_limit";
-    plays += 1;
-    const label = frame.hidden
-      ? WITHHELD_LABEL
-      : labelOf(frame.name, "play", settings.holdsCredential);
-    emitDetail({ kind: "play_started", play_id: `p${frame.play}`, ...label });
+  #onPlay(frame: FrameOf<"play">): StreamFault | null {
+    if (frame.play !== this.#plays + 1) return INVALID;
+    if (this.#plays === PLAYS_MAX) return "event_limit";
+    this.#plays += 1;
+    const label = this.#labelOf(frame, "play");
+    this.#emitDetail({ kind: "play_started", play_id: `p${frame.play}`, ...label });
     return null;
   }
 
-  function onNoHosts(frame: FrameOf<"no_hosts">): StreamFault | null {
+  #onNoHosts(frame: FrameOf<"no_hosts">): StreamFault | null {
     const key = `${frame.play} ${frame.reason}`;
-    if (frame.play > plays || noHosts.has(key)) return INVALID;
-    noHosts.add(key);
+    if (frame.play > this.#plays || this.#noHosts.has(key)) return INVALID;
+    this.#noHosts.add(key);
     const play_id = `p${frame.play}`;
-    emitDetail(
+    this.#emitDetail(
       frame.reason === "no_hosts_matched"
         ? { kind: "play_skipped", play_id, reason: frame.reason }
         : { kind: "play_stopped", play_id, reason: frame.reason },
@@ -161,60 +202,53 @@ export function createProjection(settings: ProjectionSettings): Projection {
     return null;
   }
 
-  function onTask(frame: FrameOf<"task">): StreamFault | null {
+  #onTask(frame: FrameOf<"task">): StreamFault | null {
     // A free strategy announces one task again for every host: the first time counts.
-    if (frame.task <= lastTask) return tasks.get(frame.task)?.play === frame.play ? null : INVALID;
-    if (frame.task !== lastTask + 1 || frame.play > plays) return INVALID;
-    if (lastTask === TASKS_MAX) return "event_limit";
-    lastTask = frame.task;
-    const kind = frame.handler ? "handler" : "task";
-    const label = frame.hidden
-      ? WITHHELD_LABEL
-      : labelOf(frame.name, kind, settings.holdsCredential);
-    const knows = settings.knowsChange(frame.at);
-    tasks.set(frame.task, { play: frame.play, handler: frame.handler, knows, label });
-    books.tasksStarted += 1;
-    emitDetail({
+    if (frame.task <= this.#lastTask) {
+      return this.#tasks.get(frame.task)?.play === frame.play ? null : INVALID;
+    }
+    if (frame.task !== this.#lastTask + 1 || frame.play > this.#plays) return INVALID;
+    if (this.#lastTask === TASKS_MAX) return "event_limit";
+    this.#lastTask = frame.task;
+    const at = frame.at === null ? null : frame.at.join(":");
+    const cut = at !== null && this.#hidden.has(at);
+    const label = cut ? WITHHELD_LABEL : this.#labelOf(frame, frame.handler ? "handler" : "task");
+    const knows = this.#settings.knowsChange(frame.at);
+    this.#tasks.set(frame.task, { play: frame.play, at, knows });
+    this.books.tasksStarted += 1;
+    this.#emitDetail({
       kind: "task_started",
       play_id: `p${frame.play}`,
       task_id: `t${frame.task}`,
       ...label,
       handler: frame.handler,
     });
-    emitProgress();
+    this.#emitProgress();
     return null;
   }
 
-  function emitProgress(): void {
-    settings.emit({ kind: "progress", tasks_started: books.tasksStarted, results: { ...totals } });
-  }
-
-  function taskOf(frame: { task: number; play: number; hidden: boolean }): Task | null {
-    const task = tasks.get(frame.task);
-    if (task === undefined || task.play !== frame.play) return null;
-    // A result that is sensitive only at run time cuts every later label of its task.
-    if (frame.hidden) task.label = WITHHELD_LABEL;
+  #taskOf(frame: FrameOf<"result"> | FrameOf<"retry"> | FrameOf<"poll">): Task | null {
+    const task = this.#tasks.get(frame.task);
+    if (task?.play !== frame.play) return null;
+    if (frame.hidden && task.at !== null) this.#hidden.add(task.at);
     return task;
   }
 
-  function onResult(frame: FrameOf<"result">): StreamFault | null {
-    const task = taskOf(frame);
+  #onResult(frame: FrameOf<"result">): StreamFault | null {
+    const task = this.#taskOf(frame);
     const bad = frame.status === "failed" || frame.status === "unreachable";
     if (task === null || bad !== (frame.hint !== null)) return INVALID;
     if (frame.cause !== null && !bad) return INVALID;
-    const book = bookOf(frame.host);
+    const book = this.#bookOf(frame.host);
     countResult(book.derived, frame);
-    if (frame.changed) {
-      if (task.knows) book.trusted += 1;
-      else book.unverified += 1;
-    }
-    books.results += 1;
-    totals[frame.status] += 1;
-    emitDetail({
+    if (frame.changed) book[task.knows ? "trusted" : "unverified"] += 1;
+    this.books.results += 1;
+    this.#totals[frame.status] += 1;
+    this.#emitDetail({
       kind: "host_result",
       play_id: `p${frame.play}`,
       task_id: `t${frame.task}`,
-      ...settings.publicHost(frame.host),
+      ...this.#settings.publicHost(frame.host),
       status: frame.status satisfies HostStatus,
       changed: frame.changed,
       ignored: frame.ignored,
@@ -224,96 +258,72 @@ export function createProjection(settings: ProjectionSettings): Projection {
     return null;
   }
 
-  function onRetryOrPoll(frame: FrameOf<"retry"> | FrameOf<"poll">): StreamFault | null {
-    if (taskOf(frame) === null) return INVALID;
+  #onRetryOrPoll(frame: FrameOf<"retry"> | FrameOf<"poll">): StreamFault | null {
+    if (this.#taskOf(frame) === null) return INVALID;
     const attempt = frame.k === "retry" && !frame.hidden ? frame.attempt : null;
-    emitDetail({
+    this.#emitDetail({
       kind: frame.k === "retry" ? "task_retry" : "task_async_poll",
       play_id: `p${frame.play}`,
       task_id: `t${frame.task}`,
-      ...settings.publicHost(frame.host),
+      ...this.#settings.publicHost(frame.host),
       attempt,
       details_redacted: frame.hidden,
     });
     return null;
   }
 
-  function onInclude(frame: FrameOf<"include">): null {
-    for (const host of frame.hosts) bookOf(host).derived.ok += 1;
+  #onInclude(frame: FrameOf<"include">): null {
+    for (const host of frame.hosts) this.#bookOf(host).derived.ok += 1;
     return null;
   }
 
-  function onRecap(frame: FrameOf<"recap">): StreamFault | null {
-    recapRows ??= new Map();
-    if (recapRows.has(frame.host)) return INVALID;
+  #onRecap(frame: FrameOf<"recap">): StreamFault | null {
+    this.#recapRows ??= new Map();
+    if (this.#recapRows.has(frame.host)) return INVALID;
     const counts = zeroCounts();
     for (const name of COUNT_NAMES) counts[name] = frame[name];
-    recapRows.set(frame.host, counts);
+    this.#recapRows.set(frame.host, counts);
     return null;
   }
 
-  function onData(frame: FrameOf<"data">): StreamFault | null {
-    if (frame.part !== parts.length + 1 || frame.part > frame.parts || books.data !== null) {
-      return INVALID;
-    }
-    parts.push(frame.text);
+  #onData(frame: FrameOf<"data">): StreamFault | null {
+    const inOrder = frame.part === this.#parts.length + 1 && frame.part <= frame.parts;
+    if (!inOrder || this.books.data !== null) return INVALID;
+    this.#parts.push(frame.text);
     if (frame.part === frame.parts) {
-      books.data = parts.join("");
-      parts = [];
+      this.books.data = this.#parts.join("");
+      this.#parts = [];
     }
     return null;
   }
 
-  function onStats(frame: FrameOf<"stats">): StreamFault | null {
-    const rows = recapRows ?? new Map<string, Counts>();
-    if (books.recap !== null || rows.size !== frame.hosts || parts.length > 0) return INVALID;
-    for (const host of new Set([...rows.keys(), ...books.hosts.keys()])) {
-      const derived = books.hosts.get(host)?.derived ?? zeroCounts();
+  #onStats(frame: FrameOf<"stats">): StreamFault | null {
+    const rows = this.#recapRows ?? new Map<string, Counts>();
+    if (rows.size !== frame.hosts || this.#parts.length > 0) return INVALID;
+    for (const host of new Set([...rows.keys(), ...this.books.hosts.keys()])) {
+      const derived = this.books.hosts.get(host)?.derived ?? zeroCounts();
       if (!sameCounts(derived, rows.get(host) ?? zeroCounts())) return INVALID;
     }
-    books.recap = rows;
-    closed = true;
+    this.books.recap = rows;
     const sum = zeroCounts();
     for (const [host, counts] of rows) {
       for (const name of COUNT_NAMES) sum[name] += counts[name];
-      emitDetail({ kind: "host_recap", ...settings.publicHost(host), counts });
+      this.#emitDetail({ kind: "host_recap", ...this.#settings.publicHost(host), counts });
     }
-    emitProgress();
-    settings.emit({ kind: "stats", hosts: rows.size, counts: sum });
+    this.#emitProgress();
+    this.#settings.emit({ kind: "stats", hosts: rows.size, counts: sum });
     return null;
   }
 
-  function onEnd(frame: FrameOf<"end">): StreamFault | null {
-    if (!closed || frame.frames !== frame.n) return INVALID;
-    books.ended = true;
+  #onEnd(frame: FrameOf<"end">): StreamFault | null {
+    if (this.books.recap === null || frame.frames !== frame.n) return INVALID;
+    this.books.ended = true;
     return null;
   }
+}
 
-  const handlers: { [K in Frame["k"]]: (frame: FrameOf<K>) => StreamFault | null } = {
-    hello: onHello,
-    play: onPlay,
-    no_hosts: onNoHosts,
-    task: onTask,
-    result: onResult,
-    retry: onRetryOrPoll,
-    poll: onRetryOrPoll,
-    include: onInclude,
-    recap: onRecap,
-    data: onData,
-    stats: onStats,
-    end: onEnd,
-  };
-
-  function accept(frame: Frame): StreamFault | null {
-    if (books.ended || books.hello === (frame.k === "hello")) return INVALID;
-    // After the recap has begun nothing but its rest may come.
-    if (recapRows !== null && !["recap", "data", "stats", "end"].includes(frame.k)) return INVALID;
-    if (closed && frame.k !== "end") return INVALID;
-    const handle = handlers[frame.k] as (frame: Frame) => StreamFault | null;
-    return handle(frame);
-  }
-
-  return { accept, books };
+export function createProjection(settings: ProjectionSettings): Projection {
+  return new StrictProjection(settings);
 }
 
 function errorOf(frame: FrameOf<"result">) {

@@ -1,6 +1,11 @@
 // Drives one Ansible run: writes its inputs, starts it, reads its private channel, accounts for every host.
 import { Compile } from "typebox/compile";
-import { ANSIBLE_CORE_VERSION, canonicalJson, type Outcome, type RunErrorCode } from "@aim/contract";
+import {
+  ANSIBLE_CORE_VERSION,
+  canonicalJson,
+  type Outcome,
+  type RunErrorCode,
+} from "@aim/contract";
 import type { AttemptContext, ToolExit } from "../kit/index.ts";
 import { account } from "./accounting.ts";
 import { analyse, type SourceFile } from "./change-analysis.ts";
@@ -25,7 +30,9 @@ export async function runAnsible(context: AttemptContext): Promise<Outcome> {
   const inputs = context.spec.inputs as RunInputs;
   const check = context.spec.job_type === "ansible.check_mode.run";
   const sources = await readSources(context);
-  const credentials = [...context.credentials.values()].map((bytes) => Buffer.from(bytes).toString());
+  const credentials = [...context.credentials.values()].map((bytes) =>
+    Buffer.from(bytes).toString(),
+  );
   const holdsCredential = createCredentialSearch(credentials);
   const nonce = context.nonce();
   const { knows } = analyse(sources.yaml);
@@ -36,7 +43,8 @@ export async function runAnsible(context: AttemptContext): Promise<Outcome> {
     callback: context.toolchain.callbackDigest,
     publicHost: createHostRule(inputs.hosts, holdsCredential),
     holdsCredential,
-    knowsChange: (at) => at !== null && knows.get(placeOf(at, context.toolchain.workspace)) === true,
+    knowsChange: (at) =>
+      at !== null && knows.get(placeOf(at, context.toolchain.workspace)) === true,
     emit: context.emit,
   });
   await writeInputs(context, inputs);
@@ -61,7 +69,7 @@ export async function runAnsible(context: AttemptContext): Promise<Outcome> {
       ...privateInputs(context.credentials),
     ],
   });
-  const reader = createFrameReader(projection.accept);
+  const reader = createFrameReader((frame) => projection.accept(frame));
   for await (const bytes of tool.frames) reader.push(bytes);
   const exit = await tool.exit;
   await context.move("finalizing");

@@ -21,7 +21,10 @@ const run = {
   tags: Type.Array(tag, { maxItems: 64 }),
   skip_tags: Type.Array(tag, { maxItems: 64 }),
   forks: Type.Integer({ minimum: 1, maximum: 500 }),
-  user: Type.Union([Type.String({ pattern: "^[A-Za-z0-9_.][A-Za-z0-9_.@-]*$", maxLength: 64 }), Type.Null()]),
+  user: Type.Union([
+    Type.String({ pattern: "^[A-Za-z0-9_.][A-Za-z0-9_.@-]*$", maxLength: 64 }),
+    Type.Null(),
+  ]),
   become: Type.Boolean(),
   operation_result: Type.Union([
     Type.Object(

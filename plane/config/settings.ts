@@ -62,7 +62,9 @@ function parse(argv: readonly string[]) {
       },
     });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : "unusable arguments", { cause: error });
+    throw new UsageError(error instanceof Error ? error.message : "unusable arguments", {
+      cause: error,
+    });
   }
 }
 

@@ -23,7 +23,10 @@ const PlaybookSchema = Type.Object(
     playbook: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
     role: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9_][A-Za-z0-9_.-]*$" })),
     inventory_only: Type.Optional(Type.Literal(true)),
-    inventory: Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), { minItems: 1, maxItems: 32 }),
+    inventory: Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), {
+      minItems: 1,
+      maxItems: 32,
+    }),
     gather_facts: Type.Optional(Type.Boolean()),
     /** JSON Schema of the variables a request may set; without it none may. */
     variables: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
@@ -97,7 +100,8 @@ export function createCatalog(folder: string | null): FindEntry {
       settings,
       trees,
       inventory: settings.inventory.map((path) => `project/${inside("", path)}`),
-      playbookPath: settings.playbook === undefined ? null : `project/${inside("", settings.playbook)}`,
+      playbookPath:
+        settings.playbook === undefined ? null : `project/${inside("", settings.playbook)}`,
       limit: null,
     };
   };

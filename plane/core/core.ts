@@ -142,7 +142,10 @@ async function realPaths(project: Project): Promise<Project> {
 }
 
 /** Finds personal projects in the store and everything else in the catalog. */
-export function withPersonalProjects(catalog: FindEntry, parts: Pick<CoreParts, "store">): FindEntry {
+export function withPersonalProjects(
+  catalog: FindEntry,
+  parts: Pick<CoreParts, "store">,
+): FindEntry {
   return async (customer, playbook) => {
     if (customer !== PERSONAL_CUSTOMER) return catalog(customer, playbook);
     const definition = await parts.store.readProject({ id: playbook, customer });

@@ -34,7 +34,8 @@ export function createCredentialDesk(newId: () => string): CredentialDesk {
     for (const slot of slots) {
       // A key may be one without a passphrase.
       const optional = slot === "ssh_key_passphrase";
-      if (!optional && !Object.hasOwn(credentials, slot)) throw new AimError("credential_missing", slot);
+      if (!optional && !Object.hasOwn(credentials, slot))
+        throw new AimError("credential_missing", slot);
     }
     if (id !== undefined) arrived.delete(id);
     assigned.set(attemptId, credentials);

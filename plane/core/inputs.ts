@@ -22,7 +22,8 @@ export function normalize(request: RunRequest): Omit<NormalizedRequest, "destruc
   const seen = new Set<string>();
   for (const [index, host] of request.hosts.entries()) {
     // Ansible would read such a name as a pattern or lose a part of it.
-    if (/^[!&@]|^\s|\s$|[\r\n]/.test(host)) throw new AimError("unknown_host", `/request/hosts/${index}`);
+    if (/^[!&@]|^\s|\s$|[\r\n]/.test(host))
+      throw new AimError("unknown_host", `/request/hosts/${index}`);
     if (seen.has(host)) throw new AimError("duplicate_host", `/request/hosts/${index}`);
     seen.add(host);
   }

@@ -151,8 +151,7 @@ async function changesOf(
     variables_changed: [
       ...new Set([...Object.keys(before.variables), ...Object.keys(request.variables)]),
     ].filter(
-      (name) =>
-        JSON.stringify(before.variables[name]) !== JSON.stringify(request.variables[name]),
+      (name) => JSON.stringify(before.variables[name]) !== JSON.stringify(request.variables[name]),
     ),
     mode_changed: before.check !== request.check || before.progress_mode !== request.progress_mode,
   };

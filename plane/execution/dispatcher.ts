@@ -38,8 +38,6 @@ export interface DispatcherParts {
   readonly onEnd: (attempt: Attempt) => void;
 }
 
-export type Dispatcher = ReturnType<typeof createDispatcher>;
-
 export const eventsTopic = (attemptId: string): string => `events ${attemptId}`;
 export const CLAIM_TOPIC = "claims";
 
@@ -48,174 +46,198 @@ interface Known {
   seen: number;
 }
 
-export function createDispatcher(parts: DispatcherParts) {
-  const { store, clock, signals, inspections } = parts;
-  const ttlMs = parts.leaseTtlMs ?? LEASE_TTL_MS;
-  const runners = new Map<string, Known>();
-  let admitting = true;
+export class Dispatcher {
+  readonly #parts: DispatcherParts;
+  readonly #ttlMs: number;
+  readonly #runners = new Map<string, Known>();
+  #admitting = true;
+  #timer: NodeJS.Timeout | undefined;
+  #reaping = Promise.resolve();
 
-  function register(request: Register): { lease_ms: number } {
-    runners.set(request.runner_instance_id, { register: request, seen: clock.now() });
-    return { lease_ms: ttlMs };
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    this.#ttlMs = parts.leaseTtlMs ?? LEASE_TTL_MS;
+  }
+
+  register(request: Register): { lease_ms: number } {
+    this.#runners.set(request.runner_instance_id, {
+      register: request,
+      seen: this.#parts.clock.now(),
+    });
+    return { lease_ms: this.#ttlMs };
   }
 
   /** The runner that would take the next attempt, or null when none is ready. */
-  function readyRunner(): Register | null {
-    for (const { register: runner, seen } of runners.values()) {
-      const alive = clock.now() - seen < RUNNER_SILENT_MS;
+  readyRunner(): Register | null {
+    for (const { register: runner, seen } of this.#runners.values()) {
+      const alive = this.#parts.clock.now() - seen < RUNNER_SILENT_MS;
       if (alive && runner.runtime.sandbox_checks.failed === 0) return runner;
     }
     return null;
   }
 
-  async function claim(request: ClaimRequest, signal: AbortSignal): Promise<Grant | null> {
-    const known = runners.get(request.runner_instance_id);
+  async claim(request: ClaimRequest, signal: AbortSignal): Promise<Grant | null> {
+    const known = this.#runners.get(request.runner_instance_id);
     if (known === undefined) throw new AimError("not_found");
-    const end = clock.now() + request.wait_ms;
+    const end = this.#parts.clock.now() + request.wait_ms;
     for (;;) {
-      known.seen = clock.now();
-      const grant = admitting ? await next(known.register, request.claim_id) : null;
-      if (grant !== null || signal.aborted || clock.now() >= end) return grant;
-      await signals.wait(CLAIM_TOPIC, Math.min(1_000, end - clock.now()), signal);
+      known.seen = this.#parts.clock.now();
+      const grant = this.#admitting ? await this.#next(known.register, request.claim_id) : null;
+      if (grant !== null || signal.aborted || this.#parts.clock.now() >= end) return grant;
+      await this.#parts.signals.wait(
+        CLAIM_TOPIC,
+        Math.min(1_000, end - this.#parts.clock.now()),
+        signal,
+      );
     }
   }
 
-  async function next(runner: Register, claimId: string): Promise<Grant | null> {
-    const inspection = inspections.take(runner.job_types);
+  async #next(runner: Register, claimId: string): Promise<Grant | null> {
+    const inspection = this.#parts.inspections.take(runner.job_types);
     if (inspection !== null) return inspection;
-    const claimed = await store.claimNext({
+    const claimed = await this.#parts.store.claimNext({
       runner: runner.runner_instance_id,
       claimId,
-      ttlMs,
+      ttlMs: this.#ttlMs,
       jobTypes: runner.job_types,
-      now: clock.now(),
+      now: this.#parts.clock.now(),
     });
-    return claimed === null ? null : grantOf(claimed);
+    return claimed === null ? null : this.#grantOf(claimed);
   }
 
-  function grantOf({ attempt, job, files }: Claimed): AttemptGrant {
+  #grantOf({ attempt, job, files }: Claimed): AttemptGrant {
     return {
       kind: "attempt",
       attempt_id: attempt.id,
       job_id: job.id,
       epoch: attempt.epoch,
-      lease_ms: ttlMs,
-      deadline_ms: Math.max(0, Math.floor(attempt.deadline - clock.now())),
+      lease_ms: this.#ttlMs,
+      deadline_ms: Math.max(0, Math.floor(attempt.deadline - this.#parts.clock.now())),
       spec: job.spec,
       files: [...files],
     };
   }
 
-  async function heartbeat(attemptId: string, beat: Heartbeat): Promise<HeartbeatAnswer> {
-    const applied = await store.putHeartbeat({ attemptId, heartbeat: beat, ttlMs, now: clock.now() });
-    const attempt = accepted(applied);
-    touch(attempt);
-    const stopping = attempt.state === "cancelling" || clock.now() >= attempt.deadline;
-    return { lease_ms: ttlMs, cancel: stopping ? { grace_ms: attempt.graceMs } : null };
+  async heartbeat(attemptId: string, beat: Heartbeat): Promise<HeartbeatAnswer> {
+    const applied = await this.#parts.store.putHeartbeat({
+      attemptId,
+      heartbeat: beat,
+      ttlMs: this.#ttlMs,
+      now: this.#parts.clock.now(),
+    });
+    const attempt = this.#accepted(applied);
+    this.#touch(attempt);
+    const stopping = attempt.state === "cancelling" || this.#parts.clock.now() >= attempt.deadline;
+    return { lease_ms: this.#ttlMs, cancel: stopping ? { grace_ms: attempt.graceMs } : null };
   }
 
-  async function move(attemptId: string, request: Move): Promise<HeartbeatAnswer> {
+  async move(attemptId: string, request: Move): Promise<HeartbeatAnswer> {
     const { epoch, to } = request;
-    const attempt = accepted(
-      await store.applyStep({ attemptId, command: { do: "move", epoch, to }, now: clock.now() }),
+    const attempt = this.#accepted(
+      await this.#parts.store.applyStep({
+        attemptId,
+        command: { do: "move", epoch, to },
+        now: this.#parts.clock.now(),
+      }),
     );
-    touch(attempt);
+    this.#touch(attempt);
     return {
-      lease_ms: ttlMs,
+      lease_ms: this.#ttlMs,
       cancel: attempt.state === "cancelling" ? { grace_ms: attempt.graceMs } : null,
     };
   }
 
-  async function events(attemptId: string, batch: EventBatch): Promise<void> {
-    const code = await store.appendEvents({ attemptId, ...batch, now: clock.now() });
+  async events(attemptId: string, batch: EventBatch): Promise<void> {
+    const code = await this.#parts.store.appendEvents({
+      attemptId,
+      ...batch,
+      now: this.#parts.clock.now(),
+    });
     if (code !== null) throw new AimError(code);
-    signals.wake(eventsTopic(attemptId));
+    this.#parts.signals.wake(eventsTopic(attemptId));
   }
 
-  async function complete(attemptId: string, completion: Completion): Promise<Attempt> {
+  async complete(attemptId: string, completion: Completion): Promise<Attempt> {
     const { epoch, outcome, kill_confirmed: killConfirmed } = completion;
-    const manifestDigest = parts.digest(canonicalJson(completion.manifest));
+    const manifestDigest = this.#parts.digest(canonicalJson(completion.manifest));
     const report = {
-      digest: parts.digest(canonicalJson(completion)),
+      digest: this.#parts.digest(canonicalJson(completion)),
       verdict: outcome.verdict,
       effect: outcome.effect,
       killConfirmed,
     };
     const command = { do: "complete", epoch, report } as const;
-    const now = clock.now();
-    const applied = await store.applyStep({ attemptId, command, now, completion, manifestDigest });
-    return accepted(applied);
+    const now = this.#parts.clock.now();
+    const applied = await this.#parts.store.applyStep({
+      attemptId,
+      command,
+      now,
+      completion,
+      manifestDigest,
+    });
+    return this.#accepted(applied);
   }
 
-  async function cancel(attemptId: string): Promise<Attempt> {
-    return accepted(
-      await store.applyStep({ attemptId, command: { do: "cancel" }, now: clock.now() }),
+  async cancel(attemptId: string): Promise<Attempt> {
+    return this.#accepted(
+      await this.#parts.store.applyStep({
+        attemptId,
+        command: { do: "cancel" },
+        now: this.#parts.clock.now(),
+      }),
     );
   }
 
   /** Ends what nobody holds any more. Safe to run at any time and twice. */
-  async function reap(): Promise<void> {
-    const now = clock.now();
-    for (const attempt of await store.liveAttempts()) {
+  async reap(): Promise<void> {
+    const now = this.#parts.clock.now();
+    for (const attempt of await this.#parts.store.liveAttempts()) {
       const over = attempt.leaseExpires === null ? attempt.deadline : attempt.leaseExpires;
       if (now < over) continue;
-      const applied = await store.applyStep({ attemptId: attempt.id, command: { do: "reap" }, now });
-      if (applied !== null) settle(applied);
+      const applied = await this.#parts.store.applyStep({
+        attemptId: attempt.id,
+        command: { do: "reap" },
+        now,
+      });
+      if (applied !== null) this.#settle(applied);
     }
-    await store.saveMoment({ now });
+    await this.#parts.store.saveMoment({ now });
   }
 
   /** Recovery at start: leases get one ttl for the time in which nobody could extend them. */
-  async function recover(): Promise<void> {
-    await store.grantGrace({ now: clock.now(), ttlMs });
-    await reap();
+  async recover(): Promise<void> {
+    await this.#parts.store.grantGrace({ now: this.#parts.clock.now(), ttlMs: this.#ttlMs });
+    await this.reap();
   }
 
-  let timer: NodeJS.Timeout | undefined;
-  let reaping = Promise.resolve();
-  function watch(onDefect: (error: unknown) => void): void {
-    timer = setInterval(() => {
-      reaping = reaping.then(reap).catch(onDefect);
+  watch(onDefect: (error: unknown) => void): void {
+    this.#timer = setInterval(() => {
+      this.#reaping = this.#reaping.then(() => this.reap()).catch(onDefect);
     }, REAP_EVERY_MS);
   }
 
-  async function stop(): Promise<void> {
-    admitting = false;
-    clearInterval(timer);
-    signals.wake(CLAIM_TOPIC);
-    await reaping;
+  async stop(): Promise<void> {
+    this.#admitting = false;
+    clearInterval(this.#timer);
+    this.#parts.signals.wake(CLAIM_TOPIC);
+    await this.#reaping;
   }
 
-  function accepted(applied: Applied | null): Attempt {
+  #accepted(applied: Applied | null): Attempt {
     if (applied === null) throw new AimError("not_found");
-    settle(applied);
+    this.#settle(applied);
     if (applied.code !== null) throw new AimError(applied.code satisfies ProblemCode);
     return applied.attempt;
   }
 
-  function settle({ attempt, moved }: Applied): void {
+  #settle({ attempt, moved }: Applied): void {
     if (!moved) return;
-    signals.wake(eventsTopic(attempt.id));
-    if (isTerminal(attempt.state)) parts.onEnd(attempt);
+    this.#parts.signals.wake(eventsTopic(attempt.id));
+    if (isTerminal(attempt.state)) this.#parts.onEnd(attempt);
   }
 
-  function touch(attempt: Attempt): void {
-    const known = attempt.runner === null ? undefined : runners.get(attempt.runner);
-    if (known !== undefined) known.seen = clock.now();
+  #touch(attempt: Attempt): void {
+    const known = attempt.runner === null ? undefined : this.#runners.get(attempt.runner);
+    if (known !== undefined) known.seen = this.#parts.clock.now();
   }
-
-  return {
-    cancel,
-    claim,
-    complete,
-    events,
-    heartbeat,
-    move,
-    readyRunner,
-    reap,
-    recover,
-    register,
-    stop,
-    watch,
-  };
 }

@@ -17,9 +17,8 @@ export function resultOf(
   spec: JobSpec,
   completion: Completion | null,
 ): RunResult {
-  const outcome = completion?.outcome;
-  const targets = outcome?.targets ?? unreportedTargets(attempt, spec);
-  const error = errorCode(attempt);
+  const { error, stats, targets, target_summary, operation_result, change_evidence } =
+    completion?.outcome ?? unreported(attempt, spec);
   return {
     run_id: attempt.id,
     state: attempt.state,
@@ -28,14 +27,32 @@ export function resultOf(
     kill_confirmed: attempt.killConfirmed,
     remote_work: attempt.remoteWork,
     failure_category: attempt.failureCategory,
-    error: outcome === undefined ? (error === null ? null : runError(error)) : outcome.error,
-    stats: outcome?.stats ?? null,
+    error,
+    stats,
     targets,
-    target_summary: outcome?.target_summary ?? summarize(targets),
-    operation_result: outcome?.operation_result ?? null,
-    change_evidence: outcome?.change_evidence ?? [],
+    target_summary,
+    operation_result,
+    change_evidence,
     journal: journalOf(attempt),
     manifest_digest: attempt.manifestDigest,
+  };
+}
+
+type Reported = Pick<
+  RunResult,
+  "error" | "stats" | "targets" | "target_summary" | "operation_result" | "change_evidence"
+>;
+
+function unreported(attempt: Attempt, spec: JobSpec): Reported {
+  const targets = unreportedTargets(attempt, spec);
+  const code = errorCode(attempt);
+  return {
+    error: code === null ? null : runError(code),
+    stats: null,
+    targets,
+    target_summary: summarize(targets),
+    operation_result: null,
+    change_evidence: [],
   };
 }
 

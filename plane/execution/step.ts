@@ -1,10 +1,25 @@
 // Decides every move of an attempt. Pure: no clock, no store, no chance; the same input gives the same answer.
-import { isTerminal, mayMove, type AttemptState, type Effect, type ProblemCode } from "@aim/contract";
+import {
+  isTerminal,
+  mayMove,
+  type AttemptState,
+  type Effect,
+  type ProblemCode,
+} from "@aim/contract";
 import type { Attempt } from "./attempt.ts";
 
 export type Command =
-  | { readonly do: "claim"; readonly runner: string; readonly claimId: string; readonly ttlMs: number }
-  | { readonly do: "move"; readonly epoch: number; readonly to: "preparing" | "running" | "finalizing" }
+  | {
+      readonly do: "claim";
+      readonly runner: string;
+      readonly claimId: string;
+      readonly ttlMs: number;
+    }
+  | {
+      readonly do: "move";
+      readonly epoch: number;
+      readonly to: "preparing" | "running" | "finalizing";
+    }
   | { readonly do: "heartbeat"; readonly epoch: number; readonly ttlMs: number }
   | { readonly do: "cancel" }
   | { readonly do: "complete"; readonly epoch: number; readonly report: Report }
@@ -23,7 +38,12 @@ type Changes = { -readonly [K in keyof Attempt]?: Attempt[K] };
 export type Step =
   | { readonly ok: true; readonly changes: Changes }
   /** Refused; `changes` still hold, e.g. an expired lease becomes lost in the very call that found it. */
-  | { readonly ok: false; readonly code: ProblemCode; readonly changes: Changes; readonly late: boolean };
+  | {
+      readonly ok: false;
+      readonly code: ProblemCode;
+      readonly changes: Changes;
+      readonly late: boolean;
+    };
 
 const NOTHING: Changes = {};
 const unchanged: Step = { ok: true, changes: NOTHING };
@@ -65,7 +85,15 @@ function claim(attempt: Attempt, command: Extract<Command, { do: "claim" }>, now
 function cancel(attempt: Attempt, now: number): Step {
   if (isTerminal(attempt.state) || attempt.state === "cancelling") return unchanged;
   if (attempt.state === "queued") {
-    return { ok: true, changes: { ...ended("cancelled", now), cancelRequested: now, effect: "none", failureCategory: "cancelled" } };
+    return {
+      ok: true,
+      changes: {
+        ...ended("cancelled", now),
+        cancelRequested: now,
+        effect: "none",
+        failureCategory: "cancelled",
+      },
+    };
   }
   return { ok: true, changes: { state: "cancelling", cancelRequested: now } };
 }
@@ -74,7 +102,10 @@ function reap(attempt: Attempt, now: number): Step {
   if (isTerminal(attempt.state)) return unchanged;
   if (attempt.state === "queued") {
     if (now < attempt.deadline) return unchanged;
-    return { ok: true, changes: { ...ended("timed_out", now), effect: "none", failureCategory: "timeout" } };
+    return {
+      ok: true,
+      changes: { ...ended("timed_out", now), effect: "none", failureCategory: "timeout" },
+    };
   }
   return leaseEnded(attempt, now) ? { ok: true, changes: lost(attempt, now) } : unchanged;
 }
@@ -83,12 +114,16 @@ type RunnerCommand = Extract<Command, { epoch: number }>;
 
 function fromRunner(attempt: Attempt, command: RunnerCommand, now: number): Step {
   if (isTerminal(attempt.state)) return afterTheEnd(attempt, command);
-  if (command.epoch !== attempt.epoch) return refuse("epoch_stale", NOTHING, command.do === "complete");
-  if (leaseEnded(attempt, now)) return refuse("lease_lost", lost(attempt, now), command.do === "complete");
+  if (command.epoch !== attempt.epoch)
+    return refuse("epoch_stale", NOTHING, command.do === "complete");
+  if (leaseEnded(attempt, now))
+    return refuse("lease_lost", lost(attempt, now), command.do === "complete");
   if (command.do === "heartbeat") {
     return { ok: true, changes: { leaseExpires: leaseEnd(attempt, now, command.ttlMs) } };
   }
-  return command.do === "move" ? move(attempt, command.to, now) : complete(attempt, command.report, now);
+  return command.do === "move"
+    ? move(attempt, command.to, now)
+    : complete(attempt, command.report, now);
 }
 
 function afterTheEnd(attempt: Attempt, command: RunnerCommand): Step {

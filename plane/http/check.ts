@@ -17,7 +17,8 @@ export function check<S extends TSchema>(schema: S, body: unknown): Static<S> {
   const unknown = errors.find(({ keyword }) => keyword === "boolean");
   if (unknown !== undefined) throw new AimError("unknown_field", unknown.instancePath);
   const missing = errors.find(({ keyword }) => keyword === "required");
-  const fields = (missing?.params as { requiredProperties?: string[] } | undefined)?.requiredProperties;
+  const fields = (missing?.params as { requiredProperties?: string[] } | undefined)
+    ?.requiredProperties;
   if (missing !== undefined) {
     throw new AimError("invalid_request", `${missing.instancePath}/${fields?.[0] ?? ""}`);
   }

@@ -30,7 +30,8 @@ export function addClientRoutes(app: FastifyInstance, parts: ClientRouteParts): 
 
   app.post(ROUTES.operations.path, { bodyLimit: OPERATION_BYTES_MAX }, async (request, reply) => {
     const body = request.body as Record<string, unknown>;
-    if (body["api_version"] !== "1.0") throw new AimError("unsupported_api_version", "/api_version");
+    if (body["api_version"] !== "1.0")
+      throw new AimError("unsupported_api_version", "/api_version");
     const name = body["operation"];
     if (typeof name !== "string" || !Object.hasOwn(OPERATION_SCHEMAS, name)) {
       throw new AimError("unknown_operation", "/operation");

@@ -24,5 +24,8 @@ export function toProblem(error: unknown, request: FastifyRequest): AimError {
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const problem = toProblem(error, request);
   const status = isProblemCode(problem.code) ? PROBLEMS[problem.code][0] : 500;
-  void reply.code(status).type(NDJSON).send(line({ type: "error", error: problem.toProblem() }));
+  void reply
+    .code(status)
+    .type(NDJSON)
+    .send(line({ type: "error", error: problem.toProblem() }));
 }

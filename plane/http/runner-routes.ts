@@ -65,15 +65,11 @@ export function addRunnerRoutes(app: FastifyInstance, parts: CoreParts): void {
     return sendResponse(reply, {});
   });
 
-  app.post(
-    ROUTES.complete.path,
-    { bodyLimit: COMPLETION_BYTES_MAX },
-    async (request, reply) => {
-      const completion = check(CompletionSchema, request.body);
-      const attempt = await dispatcher.complete(attemptIdOf(request.params), completion);
-      return sendResponse(reply, { state: attempt.state });
-    },
-  );
+  app.post(ROUTES.complete.path, { bodyLimit: COMPLETION_BYTES_MAX }, async (request, reply) => {
+    const completion = check(CompletionSchema, request.body);
+    const attempt = await dispatcher.complete(attemptIdOf(request.params), completion);
+    return sendResponse(reply, { state: attempt.state });
+  });
 
   app.get(ROUTES.blob.path, async (request, reply) => {
     const { sha256 = "" } = request.params as { sha256?: string };
@@ -83,18 +79,14 @@ export function addRunnerRoutes(app: FastifyInstance, parts: CoreParts): void {
     return reply.type("application/octet-stream").send(parts.blobs.stream(sha256));
   });
 
-  app.post(
-    ROUTES.inspected.path,
-    { bodyLimit: COMPLETION_BYTES_MAX },
-    async (request, reply) => {
-      const { inspection_id = "" } = request.params as { inspection_id?: string };
-      const report = check(InspectionReportSchema, request.body);
-      if (!parts.inspections.settle(inspection_id, report.inspection)) {
-        throw new AimError("not_found");
-      }
-      return sendResponse(reply, {});
-    },
-  );
+  app.post(ROUTES.inspected.path, { bodyLimit: COMPLETION_BYTES_MAX }, async (request, reply) => {
+    const { inspection_id = "" } = request.params as { inspection_id?: string };
+    const report = check(InspectionReportSchema, request.body);
+    if (!parts.inspections.settle(inspection_id, report.inspection)) {
+      throw new AimError("not_found");
+    }
+    return sendResponse(reply, {});
+  });
 
   /** Secrets and bytes are for the holder of a live lease only. */
   async function holds(attemptId: string, epoch: number): Promise<void> {

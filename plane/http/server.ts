@@ -9,7 +9,11 @@ import { parseStrict } from "./strict-json.ts";
 
 export type Face = "local" | "tcp" | "runner";
 
-export function createServer(face: Face, parts: ClientRouteParts, logger: FastifyBaseLogger): FastifyInstance {
+export function createServer(
+  face: Face,
+  parts: ClientRouteParts,
+  logger: FastifyBaseLogger,
+): FastifyInstance {
   const app: FastifyInstance = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),

@@ -1,13 +1,23 @@
 // Ends an attempt: proves that nothing is left, keeps the evidence, tells the plane until it has heard.
 import { setTimeout as delay } from "node:timers/promises";
-import { AimError, canonicalJson, type Completion, type Manifest, type Outcome } from "@aim/contract";
+import {
+  AimError,
+  canonicalJson,
+  type Completion,
+  type Manifest,
+  type Outcome,
+} from "@aim/contract";
 import { manifestOf, type Artifact } from "../bundle/artifacts.ts";
 import type { RunnerParts } from "../parts.ts";
 import type { Attempt } from "./carry-out.ts";
 
 const RETRY_MS = 500;
 
-export async function report(parts: RunnerParts, attempt: Attempt, outcome: Outcome): Promise<void> {
+export async function report(
+  parts: RunnerParts,
+  attempt: Attempt,
+  outcome: Outcome,
+): Promise<void> {
   const { grant, sandbox } = attempt;
   const proof = sandbox === null ? { killConfirmed: true } : await sandbox.destroy();
   await attempt.queue.close();

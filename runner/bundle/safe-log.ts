@@ -11,13 +11,11 @@ export interface SafeLog {
 
 export function createSafeLog(): SafeLog {
   const lines: string[] = [];
-  const labels = new Map<string, string>();
   let size = 0;
   let omitted = 0;
 
   function add(event: RunEvent): void {
-    if (event.kind === "task_started") labels.set(event.task_id, event.label);
-    const line = lineOf(event, labels);
+    const line = lineOf(event);
     if (line === null) return;
     const text = `${event.timestamp} ${line}\n`;
     size += Buffer.byteLength(text);
@@ -31,33 +29,29 @@ export function createSafeLog(): SafeLog {
   };
 }
 
-function lineOf(event: RunEvent, labels: ReadonlyMap<string, string>): string | null {
-  switch (event.kind) {
-    case "stage":
-      return `stage ${event.stage}`;
-    case "play_started":
-      return `play ${event.play_id} [${event.label}]`;
-    case "play_skipped":
-    case "play_stopped":
-      return `play ${event.play_id} ${event.reason}`;
-    case "task_started":
-      return `${event.handler ? "handler" : "task"} ${event.task_id} [${event.label}]`;
-    case "host_result": {
-      const ignored = event.ignored ? " (ignored)" : "";
-      const error = event.error === null ? "" : ` => ${event.error.code}`;
-      const label = labels.get(event.task_id) ?? "";
-      return `${event.status} ${nameOf(event.host)} ${event.task_id} [${label}]${ignored}${error}`;
-    }
-    case "task_retry":
-    case "task_async_poll":
-      return `${event.kind} ${nameOf(event.host)} ${event.task_id}`;
-    case "host_recap":
-      return `recap ${nameOf(event.host)} ${COUNT_NAMES.map((name) => `${name}=${event.counts[name]}`).join(" ")}`;
-    case "stats":
-      return `stats hosts=${event.hosts}`;
-    default:
-      return null;
-  }
+type Lines = { [K in RunEvent["kind"]]?: (event: Extract<RunEvent, { kind: K }>) => string };
+
+const LINES: Lines = {
+  stage: ({ stage }) => `stage ${stage}`,
+  play_started: ({ play_id, label }) => `play ${play_id} [${label}]`,
+  play_skipped: ({ play_id, reason }) => `play ${play_id} ${reason}`,
+  play_stopped: ({ play_id, reason }) => `play ${play_id} ${reason}`,
+  task_started: ({ handler, task_id, label }) =>
+    `${handler ? "handler" : "task"} ${task_id} [${label}]`,
+  host_result: ({ status, host, task_id, ignored, error }) => {
+    const why = error === null ? "" : ` => ${error.code}`;
+    return `${status} ${nameOf(host)} ${task_id}${ignored ? " (ignored)" : ""}${why}`;
+  },
+  task_retry: ({ host, task_id }) => `retry ${nameOf(host)} ${task_id}`,
+  task_async_poll: ({ host, task_id }) => `poll ${nameOf(host)} ${task_id}`,
+  host_recap: ({ host, counts }) =>
+    `recap ${nameOf(host)} ${COUNT_NAMES.map((name) => `${name}=${counts[name]}`).join(" ")}`,
+  stats: ({ hosts }) => `stats hosts=${hosts}`,
+};
+
+function lineOf(event: RunEvent): string | null {
+  const line = LINES[event.kind] as ((event: RunEvent) => string) | undefined;
+  return line === undefined ? null : line(event);
 }
 
 /** A JSON text, so that no name can pretend to be two words. */

@@ -47,7 +47,11 @@ export async function fillWorkspace(
     return join(parts.root, inside);
   }
 
-  async function write(path: string, bytes: string | Uint8Array, executable = false): Promise<void> {
+  async function write(
+    path: string,
+    bytes: string | Uint8Array,
+    executable = false,
+  ): Promise<void> {
     const target = place(path);
     await makeFolder(dirname(target));
     await writeFile(target, bytes, { mode: executable ? 0o755 : 0o644 });

@@ -1,6 +1,15 @@
 // A real plane with a real runner in a folder of its own, for tests that need the whole.
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, mkdirSync, rmSync, writeFileSync, chmodSync, openSync, closeSync, readFileSync } from "node:fs";
+import {
+  mkdtempSync,
+  mkdirSync,
+  rmSync,
+  writeFileSync,
+  chmodSync,
+  openSync,
+  closeSync,
+  readFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -96,7 +105,10 @@ export async function until(ms: number, ask: () => boolean | Promise<boolean>): 
 }
 
 /** Writes files, given by their relative paths. */
-export function writeTree(folder: string, files: Readonly<Record<string, string | Uint8Array>>): void {
+export function writeTree(
+  folder: string,
+  files: Readonly<Record<string, string | Uint8Array>>,
+): void {
   for (const [path, content] of Object.entries(files)) {
     const place = join(folder, path);
     mkdirSync(dirname(place), { recursive: true });
@@ -123,7 +135,8 @@ export async function runRequest(
 ): Promise<Ran> {
   const prepared = await client.prepare({ progress_mode: "detail", ...request });
   const { credentials } = options;
-  const credentialsId = credentials === undefined ? null : await client.credentials({ ...credentials });
+  const credentialsId =
+    credentials === undefined ? null : await client.credentials({ ...credentials });
   const events: RunEvent[] = [];
   const lines = client.execute({
     request: prepared.request,

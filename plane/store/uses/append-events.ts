@@ -17,7 +17,11 @@ export async function appendEvents(
   db: Transaction<Schema>,
   use: AppendEvents,
 ): Promise<ProblemCode | null> {
-  const row = await db.selectFrom("attempts").selectAll().where("id", "=", use.attemptId).executeTakeFirst();
+  const row = await db
+    .selectFrom("attempts")
+    .selectAll()
+    .where("id", "=", use.attemptId)
+    .executeTakeFirst();
   if (row === undefined) return "not_found";
   const attempt = attemptOf(row);
   if (attempt.epoch !== use.epoch) return "epoch_stale";

@@ -1,6 +1,13 @@
 // Applies one command to one attempt: decide, write guarded by state and epoch, tell, in one transaction.
 import type { Transaction } from "kysely";
-import { canonicalJson, isTerminal, type Completion, type ProblemCode, type RunEvent } from "@aim/contract";
+import {
+  canonicalJson,
+  EVENT_VERSION,
+  isTerminal,
+  type Completion,
+  type ProblemCode,
+  type RunEvent,
+} from "@aim/contract";
 import { formatTimestamp } from "../../base/clock.ts";
 import type { Attempt } from "../../execution/attempt.ts";
 import { resultOf } from "../../execution/result.ts";
@@ -25,12 +32,17 @@ export interface Applied {
 
 /** Answers null when there is no such attempt. */
 export async function applyStep(db: Transaction<Schema>, use: ApplyStep): Promise<Applied | null> {
-  const row = await db.selectFrom("attempts").selectAll().where("id", "=", use.attemptId).executeTakeFirst();
+  const row = await db
+    .selectFrom("attempts")
+    .selectAll()
+    .where("id", "=", use.attemptId)
+    .executeTakeFirst();
   if (row === undefined) return null;
   const before = attemptOf(row);
   const decision = step(before, use.command, use.now);
   const code = decision.ok ? null : decision.code;
-  if (!decision.ok && decision.late && use.command.do === "complete") await keepLate(db, before, use);
+  if (!decision.ok && decision.late && use.command.do === "complete")
+    await keepLate(db, before, use);
   if (Object.keys(decision.changes).length === 0) return { attempt: before, code, moved: false };
   let after: Attempt = { ...before, ...decision.changes };
   if (isTerminal(after.state)) after = await close(db, after, use);
@@ -62,45 +74,95 @@ async function keepLate(db: Transaction<Schema>, attempt: Attempt, use: ApplySte
 /** Completes a terminal attempt with its result, its last event and its manifest. */
 async function close(db: Transaction<Schema>, attempt: Attempt, use: ApplyStep): Promise<Attempt> {
   const job = jobOf(
-    await db.selectFrom("jobs").selectAll().where("id", "=", attempt.jobId).executeTakeFirstOrThrow(),
+    await db
+      .selectFrom("jobs")
+      .selectAll()
+      .where("id", "=", attempt.jobId)
+      .executeTakeFirstOrThrow(),
   );
   // A lease that was found lost in the very call that completes: nothing of that report counts.
   const completion = attempt.state === "lost" ? null : (use.completion ?? null);
-  const sequence = Math.max(attempt.lastSequence, completion?.last_event_sequence ?? 0) + 1;
-  const manifestDigest = completion === null ? null : (use.manifestDigest ?? null);
-  const closed: Attempt = {
+  const closed =
+    completion === null
+      ? withoutReport(attempt)
+      : withReport(attempt, completion, use.manifestDigest ?? null);
+  const result = resultOf(closed, job.spec, completion);
+  await appendResultEvent(db, { ...closed, result }, use.now);
+  if (completion !== null) await keepManifest(db, closed, completion);
+  return { ...closed, result };
+}
+
+function withoutReport(attempt: Attempt): Attempt {
+  return {
     ...attempt,
-    lastSequence: sequence,
-    eventsLost: completion?.events_lost ?? attempt.eventsLost,
-    evidence: completion?.manifest.evidence ?? "none",
-    failureCategory: completion === null ? attempt.failureCategory : completion.outcome.failure_category,
-    remoteWork: completion?.outcome.remote_work ?? (attempt.everRunning ? "possible" : "none"),
+    lastSequence: attempt.lastSequence + 1,
+    remoteWork: attempt.everRunning ? "possible" : "none",
+  };
+}
+
+function withReport(
+  attempt: Attempt,
+  { outcome, ...completion }: Completion,
+  manifestDigest: string | null,
+): Attempt {
+  return {
+    ...attempt,
+    lastSequence: Math.max(attempt.lastSequence, completion.last_event_sequence) + 1,
+    eventsLost: completion.events_lost,
+    evidence: completion.manifest.evidence,
+    failureCategory: outcome.failure_category,
+    remoteWork: outcome.remote_work,
     manifestDigest,
   };
-  const result = resultOf(closed, job.spec, completion);
+}
+
+async function appendResultEvent(
+  db: Transaction<Schema>,
+  attempt: Attempt,
+  now: number,
+): Promise<void> {
+  const last = await db
+    .selectFrom("events")
+    .select("event")
+    .where("attempt_id", "=", attempt.id)
+    .orderBy("sequence", "desc")
+    .executeTakeFirst();
+  const before = last === undefined ? "" : (JSON.parse(last.event) as RunEvent).timestamp;
+  const timestamp = formatTimestamp(now);
   const event: RunEvent = {
-    event_version: "1.0",
+    event_version: EVENT_VERSION,
     run_id: attempt.id,
-    sequence,
-    timestamp: formatTimestamp(use.now),
+    sequence: attempt.lastSequence,
+    // The runner has a clock of its own; a run's time never goes back.
+    timestamp: timestamp < before ? before : timestamp,
     kind: "result",
-    state: closed.state,
-    error: result.error?.code ?? null,
+    state: attempt.state,
+    error: attempt.result?.error?.code ?? null,
   };
   await db
     .insertInto("events")
-    .values({ attempt_id: attempt.id, sequence, customer_id: attempt.customer, event: JSON.stringify(event) })
+    .values({
+      attempt_id: attempt.id,
+      sequence: event.sequence,
+      customer_id: attempt.customer,
+      event: JSON.stringify(event),
+    })
     .execute();
-  if (manifestDigest !== null && completion !== null) {
-    await db
-      .insertInto("manifests")
-      .values({
-        digest: manifestDigest,
-        attempt_id: attempt.id,
-        customer_id: attempt.customer,
-        manifest: canonicalJson(completion.manifest),
-      })
-      .execute();
-  }
-  return { ...closed, result };
+}
+
+async function keepManifest(
+  db: Transaction<Schema>,
+  attempt: Attempt,
+  completion: Completion,
+): Promise<void> {
+  if (attempt.manifestDigest === null) return;
+  await db
+    .insertInto("manifests")
+    .values({
+      digest: attempt.manifestDigest,
+      attempt_id: attempt.id,
+      customer_id: attempt.customer,
+      manifest: canonicalJson(completion.manifest),
+    })
+    .execute();
 }

@@ -28,7 +28,8 @@ export async function createJob(db: Transaction<Schema>, use: CreateJob): Promis
     .orderBy("attempts.number")
     .executeTakeFirst();
   if (before !== undefined) {
-    if (before.request_digest !== job.requestDigest) return { ok: false, code: "idempotency_mismatch" };
+    if (before.request_digest !== job.requestDigest)
+      return { ok: false, code: "idempotency_mismatch" };
     return { ok: true, attempt: attemptOf(before) };
   }
   const used = await db

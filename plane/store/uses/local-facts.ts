@@ -40,7 +40,9 @@ export async function saveAcceptance(db: Kysely<Schema>, use: StoredAcceptance):
   await db
     .insertInto("acceptances")
     .values({ ansible_core: use.ansibleCore, callback_digest: use.callbackDigest, ...values })
-    .onConflict((conflict) => conflict.columns(["ansible_core", "callback_digest"]).doUpdateSet(values))
+    .onConflict((conflict) =>
+      conflict.columns(["ansible_core", "callback_digest"]).doUpdateSet(values),
+    )
     .execute();
 }
 
@@ -69,6 +71,10 @@ export async function saveMoment(db: Kysely<Schema>, use: { readonly now: number
 }
 
 export async function readMoment(db: Kysely<Schema>): Promise<number> {
-  const row = await db.selectFrom("meta").select("value").where("key", "=", LATEST).executeTakeFirst();
+  const row = await db
+    .selectFrom("meta")
+    .select("value")
+    .where("key", "=", LATEST)
+    .executeTakeFirst();
   return Number(row?.value ?? 0);
 }

@@ -17,7 +17,11 @@ export async function putHeartbeat(
 ): Promise<Applied | null> {
   const { attemptId, heartbeat, now, ttlMs } = use;
   const { epoch } = heartbeat;
-  const applied = await applyStep(db, { attemptId, command: { do: "heartbeat", epoch, ttlMs }, now });
+  const applied = await applyStep(db, {
+    attemptId,
+    command: { do: "heartbeat", epoch, ttlMs },
+    now,
+  });
   if (applied === null || applied.code !== null) return applied;
   await db
     .insertInto("heartbeats")

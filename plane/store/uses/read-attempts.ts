@@ -14,9 +14,17 @@ export async function readAttempt(
   db: Kysely<Schema>,
   use: { readonly attemptId: string },
 ): Promise<AttemptAndJob | null> {
-  const row = await db.selectFrom("attempts").selectAll().where("id", "=", use.attemptId).executeTakeFirst();
+  const row = await db
+    .selectFrom("attempts")
+    .selectAll()
+    .where("id", "=", use.attemptId)
+    .executeTakeFirst();
   if (row === undefined) return null;
-  const job = await db.selectFrom("jobs").selectAll().where("id", "=", row.job_id).executeTakeFirstOrThrow();
+  const job = await db
+    .selectFrom("jobs")
+    .selectAll()
+    .where("id", "=", row.job_id)
+    .executeTakeFirstOrThrow();
   return { attempt: attemptOf(row), job: jobOf(job) };
 }
 

@@ -16,7 +16,10 @@ export class StoreRefused extends Error {
  * in this Node is too old, or when FULL durability is not in force.
  */
 export function openSqlite(path: string): DatabaseSync {
-  const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
+  const database = new DatabaseSync(path, {
+    timeout: BUSY_TIMEOUT_MS,
+    enableForeignKeyConstraints: true,
+  });
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
@@ -53,7 +56,10 @@ function checkVersion(found: unknown): void {
   for (const [index, least] of SQLITE_MIN.entries()) {
     const part = parts[index] ?? 0;
     if (part > least) return;
-    if (part < least) throw new StoreRefused(`SQLite ${String(found)} is too old, needed is ${SQLITE_MIN.join(".")}`);
+    if (part < least)
+      throw new StoreRefused(
+        `SQLite ${String(found)} is too old, needed is ${SQLITE_MIN.join(".")}`,
+      );
   }
 }
 

@@ -26,7 +26,9 @@ export async function openSqliteStore(
 
   await new Promise<void>((resolve, reject) => {
     worker.once("message", () => resolve());
-    worker.once("error", (error: Error) => reject(new StoreRefused(error.message, { cause: error })));
+    worker.once("error", (error: Error) =>
+      reject(new StoreRefused(error.message, { cause: error })),
+    );
   });
   worker.on("error", (error: Error) => onBroken(error));
   worker.on("exit", () => {

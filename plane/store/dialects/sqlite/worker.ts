@@ -27,10 +27,13 @@ migrateSqlite(database);
 const db = new Kysely<Schema>({ dialect: sqliteDialect(database) });
 
 async function run({ use, args }: Call): Promise<unknown> {
-  if (Object.hasOwn(READS, use)) return (READS as unknown as Record<string, AnyUse>)[use]?.(db, ...args);
+  if (Object.hasOwn(READS, use))
+    return (READS as unknown as Record<string, AnyUse>)[use]?.(db, ...args);
   const write = (WRITES as unknown as Record<string, AnyUse>)[use];
   if (write === undefined) throw new Error(`the store has no use ${use}`);
-  return db.transaction().execute((transaction: Transaction<Schema>) => write(transaction, ...args));
+  return db
+    .transaction()
+    .execute((transaction: Transaction<Schema>) => write(transaction, ...args));
 }
 
 async function answer(call: Call): Promise<Answer> {
