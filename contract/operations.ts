@@ -52,12 +52,17 @@ export const RunStatusSchema = Type.Object(
     run_id: AttemptIdSchema,
     customer: Type.String(),
     playbook: Type.String(),
+    /** Of the catalog entry; a personal project's is the name of its playbook file. */
+    title: Type.String(),
+    job_type: Type.String(),
+    /** Number of requested hosts. */
+    hosts: Type.Integer({ minimum: 0 }),
     state: AttemptStateSchema,
     created_at: TimestampSchema,
     started_at: Type.Union([TimestampSchema, Type.Null()]),
     ended_at: Type.Union([TimestampSchema, Type.Null()]),
     cancel_requested_at: Type.Union([TimestampSchema, Type.Null()]),
-    /** The final result once the state is terminal. */
+    /** The final result once the state is terminal; a list of runs leaves it out. */
     result: Type.Union([RunResultSchema, Type.Null()]),
   },
   closed,

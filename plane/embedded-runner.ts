@@ -4,7 +4,9 @@ import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 
 const RUNNER = fileURLToPath(new URL("../runner/main.ts", import.meta.url));
-const RESTART_MS = 1_000;
+/** A runner that ends is started again after a pause that doubles while it keeps ending at once. */
+const RESTART_MS = { first: 1_000, last: 60_000 } as const;
+const LIVED_MS = 60_000;
 
 export interface EmbeddedRunner {
   /** Asks the runner to finish what it holds and waits until it is gone. */
@@ -13,10 +15,12 @@ export interface EmbeddedRunner {
 
 export function startEmbeddedRunner(stateDir: string, log: Logger): EmbeddedRunner {
   let stopping = false;
+  let pause: number = RESTART_MS.first;
   let child: ChildProcess | null = null;
   let ended: Promise<void> = Promise.resolve();
 
   function start(): void {
+    const started = performance.now();
     const runner = spawn(process.execPath, [RUNNER, "--state", stateDir], {
       stdio: ["ignore", "ignore", "inherit"],
     });
@@ -26,8 +30,9 @@ export function startEmbeddedRunner(stateDir: string, log: Logger): EmbeddedRunn
         log.info({ code: "runner_ended", status: code, signal }, "the embedded runner has ended");
         child = null;
         resolve();
-        // A runner that refuses to work says why and ends; trying again at once would only repeat it.
-        if (!stopping) setTimeout(() => !stopping && start(), RESTART_MS).unref();
+        const lived = performance.now() - started >= LIVED_MS;
+        pause = lived ? RESTART_MS.first : Math.min(pause * 2, RESTART_MS.last);
+        if (!stopping) setTimeout(() => stopping || start(), pause).unref();
       });
     });
   }

@@ -64,14 +64,18 @@ try {
   if (command !== "serve") throw new UsageError(`there is no command ${command ?? ""}`);
   await serve(readSettings(argv, process.env));
 } catch (error) {
+  process.exit(explain(error));
+}
+
+/** Says why the plane did not start, as a log line with a stable code; answers the exit status. */
+function explain(error: unknown): number {
   const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof UsageError) process.stderr.write(`aimd: ${message}\n\n${USAGE}`);
-  else process.stderr.write(`aimd: ${message}\n`);
-  process.exit(
-    error instanceof UsageError
-      ? EXIT.usage
-      : error instanceof StoreRefused
-        ? EXIT.refused
-        : EXIT.defect,
-  );
+  if (error instanceof UsageError) {
+    process.stderr.write(`aimd: ${message}\n\n${USAGE}`);
+    return EXIT.usage;
+  }
+  const refused = error instanceof StoreRefused;
+  const entry = { service: "aimd", code: refused ? "store_refused" : "internal", message };
+  process.stderr.write(`${JSON.stringify({ time: new Date().toISOString(), ...entry })}\n`);
+  return refused ? EXIT.refused : EXIT.defect;
 }

@@ -11,6 +11,7 @@ const HOME = join(ROOT, ".aim");
 const NODE_MIN = [24, 15];
 const PYTHON_MIN = [3, 11];
 const REQUIREMENTS = join(ROOT, "drivers/ansible/requirements.txt");
+const DEV_REQUIREMENTS = join(ROOT, "drivers/ansible/requirements-dev.txt");
 const SYSTEM_PROGRAMS = {
   bwrap: "bubblewrap",
   ssh: "openssh-client",
@@ -121,30 +122,31 @@ function environmentPlace() {
   return join(HOME, "venv");
 }
 
-function makeEnvironment() {
+/** A virtual environment at `venv` with exactly the pinned packages of `requirements`. */
+function makeEnvironment(stamp, venv, requirements) {
   const python = findPython();
-  const venv = environmentPlace();
-  const { current, done } = isCurrent("python", `${readFileSync(REQUIREMENTS)} ${python} ${venv}`);
+  const { current, done } = isCurrent(stamp, `${readFileSync(requirements)} ${python} ${venv}`);
   if (current && existsSync(join(venv, "bin/python"))) return false;
   rmSync(venv, { recursive: true, force: true });
   mkdirSync(dirname(venv), { recursive: true, mode: 0o755 });
   run(python, ["-m", "venv", venv]);
-  const pip = [
-    "-m",
-    "pip",
-    "--disable-pip-version-check",
-    "install",
-    "--quiet",
-    "--require-hashes",
-    "--only-binary",
-    ":all:",
-  ];
-  run(join(venv, "bin/python"), [...pip, "-r", REQUIREMENTS]);
+  const pip = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet"];
+  const pinned = ["--require-hashes", "--only-binary", ":all:", "-r", requirements];
+  run(join(venv, "bin/python"), [...pip, ...pinned]);
   // Tools may not write there later, so the bytecode is made now.
   run(join(venv, "bin/python"), ["-m", "compileall", "-q", "-j", "0", join(venv, "lib")]);
-  writeFileSync(join(HOME, "toolchain.json"), `${JSON.stringify({ python, venv })}\n`);
   done();
   return true;
+}
+
+function makeToolchain() {
+  const venv = environmentPlace();
+  const made = makeEnvironment("toolchain", venv, REQUIREMENTS);
+  writeFileSync(
+    join(HOME, "toolchain.json"),
+    `${JSON.stringify({ python: findPython(), venv })}\n`,
+  );
+  return made;
 }
 
 try {
@@ -152,7 +154,12 @@ try {
   step("npm packages", installPackages);
   step("node", checkNode);
   step("system programs", installSystemPrograms);
-  step("ansible-core in an environment of its own", makeEnvironment);
+  step("ansible-core in an environment of its own", makeToolchain);
+  if (process.argv.includes("--dev")) {
+    step("Python tools for checks and tests", () =>
+      makeEnvironment("dev", join(HOME, "dev-venv"), DEV_REQUIREMENTS),
+    );
+  }
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
   console.error(`setup: ${error.message}`);

@@ -1,5 +1,6 @@
 // Static analysis of reviewed YAML: which tasks can know whether they changed something, and what a reviewer must see.
 // Reads source only; evaluates nothing. What it cannot understand counts as unverified.
+import { posix } from "node:path";
 import { FINDINGS, type Finding, type FindingCode } from "@aim/contract";
 import {
   isMap,
@@ -52,31 +53,84 @@ export function finding(code: FindingCode, at: string | null): Finding {
   return { code, weight: WEIGHTS[code] ?? "note", message: FINDINGS[code], at };
 }
 
-export function analyse(files: Iterable<SourceFile>): Analysis {
+/**
+ * Judges every task of the files. `playbook` is the one that runs: other playbooks beside it count only when it
+ * imports them; null when none does (a role alone).
+ */
+export function analyse(files: Iterable<SourceFile>, playbook: string | null): Analysis {
+  const parsed = [...files].map(parseFile);
+  const running = importedFrom(playbook, parsed);
   const knows = new Map<string, boolean>();
   const findings: Finding[] = [];
   const destructive: string[] = [];
-  for (const file of files) {
-    const lines = new LineCounter();
-    const walk = (node: unknown, depth: number): void => {
-      if (depth > DEPTH_MAX) return;
-      if (isSeq(node)) for (const item of node.items) walk(item, depth + 1);
-      if (!isMap(node)) return;
-      const offset = (node.items[0]?.key as Node | undefined)?.range?.[0];
-      if (offset !== undefined) {
-        const at = `${file.path}:${lines.linePos(offset).line}`;
-        const verdict = judge(fieldsOf(node));
-        if (verdict !== null) {
-          knows.set(at, verdict.knows);
-          findings.push(...verdict.codes.map((code) => finding(code, at)));
-          if (verdict.codes.includes("destructive")) destructive.push(at);
-        }
-      }
-      for (const pair of node.items) walk(pair.value, depth + 1);
-    };
-    for (const document of documentsOf(file.text, lines)) walk(document, 0);
+  for (const file of parsed) {
+    if (file.isPlaybook && !running.has(file.path)) continue;
+    for (const { at, fields } of file.mappings) {
+      const verdict = judge(fields);
+      if (verdict === null) continue;
+      knows.set(at, verdict.knows);
+      findings.push(...verdict.codes.map((code) => finding(code, at)));
+      if (verdict.codes.includes("destructive")) destructive.push(at);
+    }
   }
   return { knows, findings, destructive };
+}
+
+interface ParsedFile {
+  readonly path: string;
+  /** Its own list holds a play. */
+  readonly isPlaybook: boolean;
+  readonly imports: readonly string[];
+  readonly mappings: readonly { readonly at: string; readonly fields: Fields }[];
+}
+
+/** Where lists of tasks stand inside a play or a block; nothing else of a mapping is a task. */
+const TASK_LISTS = ["pre_tasks", "tasks", "post_tasks", "handlers", "block", "rescue", "always"];
+
+function parseFile({ path, text }: SourceFile): ParsedFile {
+  const lines = new LineCounter();
+  const mappings: { at: string; fields: Fields }[] = [];
+  const plays: Fields[] = [];
+  const walk = (list: unknown, depth: number): void => {
+    if (depth > DEPTH_MAX || !isSeq(list)) return;
+    for (const item of list.items.filter((node) => isMap(node))) {
+      const fields = fieldsOf(item);
+      if (depth === 0) plays.push(fields);
+      const offset = (item.items[0]?.key as Node | undefined)?.range?.[0];
+      if (offset === undefined) continue;
+      mappings.push({ at: `${path}:${lines.linePos(offset).line}`, fields });
+      for (const name of TASK_LISTS) walk(fields.get(name), depth + 1);
+    }
+  };
+  for (const document of documentsOf(text, lines)) walk(document, 0);
+  return {
+    path,
+    mappings,
+    isPlaybook: plays.some((fields) => fields.has("hosts") || importOf(fields) !== undefined),
+    imports: plays.flatMap((fields) => importOf(fields) ?? []),
+  };
+}
+
+function importOf(fields: Fields): string | undefined {
+  for (const [key, value] of fields) {
+    if (shortName(key) === "import_playbook") return textOf(value) ?? "";
+  }
+  return undefined;
+}
+
+/** The playbook and all that it imports, each found beside the one that names it. */
+function importedFrom(playbook: string | null, files: readonly ParsedFile[]): ReadonlySet<string> {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const found = new Set<string>();
+  const open = playbook === null ? [] : [playbook];
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    if (found.has(path)) continue;
+    found.add(path);
+    for (const name of byPath.get(path)?.imports ?? []) {
+      open.push(posix.normalize(posix.join(posix.dirname(path), name)));
+    }
+  }
+  return found;
 }
 
 function documentsOf(text: string, lineCounter: LineCounter): unknown[] {
@@ -225,7 +279,7 @@ function textOf(value: unknown): string | undefined {
   if (!isScalar(value)) return undefined;
   const plain: unknown = value.value;
   const simple = ["string", "number", "boolean", "bigint"].includes(typeof plain);
-  return simple ? String(plain as string | number | boolean | bigint) : undefined;
+  return simple ? String(plain) : undefined;
 }
 
 /** Scalar texts below a node, joined; blocks are tasks of their own and are not descended into. */

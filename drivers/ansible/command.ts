@@ -87,7 +87,6 @@ export function ansibleEnvironment(
     ANSIBLE_CONFIG: at(WORKSPACE.config),
     ANSIBLE_HOME: "/tmp/ansible",
     ANSIBLE_LOCAL_TEMP: "/tmp/ansible/tmp",
-    ANSIBLE_ASYNC_DIR: "/tmp/ansible/async",
     ANSIBLE_SSH_CONTROL_PATH_DIR: "/tmp/ansible/cp",
     ANSIBLE_ROLES_PATH: at("project/roles"),
     ANSIBLE_COLLECTIONS_PATH: at("project/collections"),
@@ -131,9 +130,15 @@ export function variablesYaml(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** A playbook that applies one role; JSON, which is YAML. */
+/** A playbook that applies one role. The comment makes Ansible read it as YAML, which keeps line numbers. */
 export function rolePlaybook(role: string, gatherFacts: boolean): string {
-  return JSON.stringify([
-    { name: "Apply the role", hosts: "all", gather_facts: gatherFacts, roles: [{ role }] },
-  ]);
+  const play = {
+    name: "Apply the role",
+    hosts: "all",
+    gather_facts: gatherFacts,
+    roles: [{ role }],
+  };
+  return `# one role
+${JSON.stringify([play])}
+`;
 }

@@ -1,5 +1,5 @@
 // The proof an Ansible attempt leaves beside its events. Browser-safe.
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import { ChangeEvidenceSchema, TargetSchema, TargetSummarySchema } from "@aim/contract";
 
 export const AnsibleEvidenceSchema = Type.Object(
@@ -10,4 +10,3 @@ export const AnsibleEvidenceSchema = Type.Object(
   },
   { additionalProperties: false },
 );
-export type AnsibleEvidence = Static<typeof AnsibleEvidenceSchema>;

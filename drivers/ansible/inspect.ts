@@ -56,7 +56,7 @@ export async function inspectAnsible(context: InspectionContext): Promise<Inspec
   const answer = await ask(context, inputs, config.env);
   if (answer === null) return { ok: false, code: "internal", at: null };
   if (!answer.ok) return { ok: false, code: answer.code, at: placeText(answer.at, context) };
-  const analysis = analyse(sources.yaml);
+  const analysis = analyse(sources.yaml, "playbook" in inputs ? inputs.playbook : null);
   const findings = [
     ...inventoryFindings(answer),
     ...codeFindings(context.files),

@@ -1,11 +1,5 @@
 // Drives one Ansible run: writes its inputs, starts it, reads its private channel, accounts for every host.
-import { Compile } from "typebox/compile";
-import {
-  ANSIBLE_CORE_VERSION,
-  canonicalJson,
-  type Outcome,
-  type RunErrorCode,
-} from "@aim/contract";
+import { ANSIBLE_CORE_VERSION, type Outcome } from "@aim/contract";
 import type { AttemptContext, ToolExit } from "../kit/index.ts";
 import { account } from "./accounting.ts";
 import { analyse, type SourceFile } from "./change-analysis.ts";
@@ -21,10 +15,9 @@ import {
 import { mayHoldTasks, reduceConfig } from "./content.ts";
 import { createFrameReader } from "./frames.ts";
 import { createCredentialSearch, createHostRule } from "./names.ts";
-import { createProjection, type Books } from "./projection.ts";
+import { checkOperationResult, OPERATION_RESULT_BYTES_MAX } from "./operation-result.ts";
+import { createProjection } from "./projection.ts";
 import type { RunInputs } from "./schema.ts";
-
-export const OPERATION_RESULT_BYTES_MAX = 64 * 1024;
 
 export async function runAnsible(context: AttemptContext): Promise<Outcome> {
   const inputs = context.spec.inputs as RunInputs;
@@ -35,7 +28,7 @@ export async function runAnsible(context: AttemptContext): Promise<Outcome> {
   );
   const holdsCredential = createCredentialSearch(credentials);
   const nonce = context.nonce();
-  const { knows } = analyse(sources.yaml);
+  const { knows } = analyse(sources.yaml, "playbook" in inputs ? inputs.playbook : null);
   const projection = createProjection({
     mode: inputs.progress_mode,
     nonce,
@@ -130,36 +123,4 @@ async function writeInputs(context: AttemptContext, inputs: RunInputs): Promise<
   if ("role" in inputs) {
     await context.writeFile(WORKSPACE.rolePlaybook, rolePlaybook(inputs.role, inputs.gather_facts));
   }
-}
-
-type Checked =
-  | { readonly ok: true; readonly value: Record<string, unknown> | null }
-  | { readonly ok: false; readonly code: RunErrorCode };
-
-/** Lets a declared result through only if it is there, small, of its schema and free of credentials. */
-export function checkOperationResult(
-  inputs: Pick<RunInputs, "operation_result">,
-  books: Pick<Books, "data">,
-  holdsCredential: (text: string) => boolean,
-): Checked {
-  const declared = inputs.operation_result;
-  if (declared === null) return { ok: true, value: null };
-  if (books.data === null) return { ok: false, code: "operation_result_missing" };
-  try {
-    const value: unknown = JSON.parse(books.data);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new TypeError();
-    const text = canonicalJson(value);
-    const fits = Buffer.byteLength(text) <= OPERATION_RESULT_BYTES_MAX;
-    if (!fits || textsOf(value).some(holdsCredential)) throw new RangeError();
-    if (!Compile(declared.schema as object).Check(value)) throw new TypeError();
-    return { ok: true, value: value as Record<string, unknown> };
-  } catch {
-    return { ok: false, code: "operation_result_invalid" };
-  }
-}
-
-function textsOf(value: unknown): string[] {
-  if (typeof value === "string") return [value];
-  if (typeof value !== "object" || value === null) return [String(value)];
-  return Object.entries(value).flatMap(([key, item]) => [key, ...textsOf(item)]);
 }

@@ -50,10 +50,3 @@ export type PlaybookInputs = Static<typeof PlaybookInputsSchema>;
 export type RoleInputs = Static<typeof RoleInputsSchema>;
 export type InventoryInputs = Static<typeof InventoryInputsSchema>;
 export type RunInputs = PlaybookInputs | RoleInputs;
-
-export const ANSIBLE_JOB_TYPES = [
-  "ansible.playbook.run",
-  "ansible.check_mode.run",
-  "ansible.role.run",
-  "ansible.inventory.validate",
-] as const;

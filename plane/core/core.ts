@@ -71,7 +71,7 @@ export function createCore(parts: CoreParts): Core {
 
   async function runs(limit: number): Promise<RunStatus[]> {
     const found = await parts.store.listAttempts({ limit });
-    return found.map(({ attempt, job }) => statusOf(attempt, job));
+    return found.map(({ attempt, job }) => ({ ...statusOf(attempt, job), result: null }));
   }
 
   return {
@@ -85,12 +85,19 @@ export function createCore(parts: CoreParts): Core {
   };
 }
 
+function hostsOf({ spec }: Job): number {
+  return (spec.inputs as { hosts?: readonly string[] }).hosts?.length ?? 0;
+}
+
 function statusOf(attempt: Attempt, job: Job): RunStatus {
   const time = (at: number | null) => (at === null ? null : formatTimestamp(at));
   return {
     run_id: attempt.id,
     customer: job.customer,
     playbook: job.playbook,
+    title: job.title,
+    job_type: job.spec.job_type,
+    hosts: hostsOf(job),
     state: attempt.state,
     created_at: formatTimestamp(attempt.created),
     started_at: time(attempt.started),

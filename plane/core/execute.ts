@@ -34,6 +34,7 @@ export async function execute(
       id: attempt.jobId,
       customer: spec.customer,
       playbook: request.playbook,
+      title: entry.settings.title,
       idempotencyKey: spec.idempotency_key,
       requestDigest: parts.digest(canonicalJson(spec)),
       spec,

@@ -29,6 +29,8 @@ export interface PreparedFacts {
   readonly controller: Inspected["controller"];
   readonly spec: JobSpec;
   readonly hosts: readonly string[];
+  /** Executions before: a revision is used once, the same content prepared again is a new one. */
+  readonly executed_before: number;
 }
 
 export async function prepare(parts: CoreParts, request: RunRequest): Promise<Prepared> {
@@ -62,6 +64,7 @@ export async function prepare(parts: CoreParts, request: RunRequest): Promise<Pr
     controller: inspection.controller,
     spec,
     hosts: inspection.hosts,
+    executed_before: await parts.store.countExecuted(entry),
   };
   const revision = parts.digest(canonicalJson({ request: normalized, facts }));
   const created = parts.clock.now();

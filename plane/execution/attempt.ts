@@ -45,6 +45,7 @@ export interface Job {
   readonly id: string;
   readonly customer: string;
   readonly playbook: string;
+  readonly title: string;
   readonly idempotencyKey: string;
   readonly requestDigest: string;
   readonly spec: JobSpec;

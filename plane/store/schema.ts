@@ -17,6 +17,7 @@ export interface Schema {
     id: string;
     customer_id: string;
     playbook: string;
+    title: string;
     idempotency_key: string;
     request_digest: string;
     spec: string;

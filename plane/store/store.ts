@@ -9,4 +9,3 @@ type Bound<F> = F extends (db: never, ...use: infer U) => infer R ? (...use: U) 
 export type Store = { readonly [K in keyof Uses]: Bound<Uses[K]> } & {
   readonly close: () => Promise<void>;
 };
-export type UseName = keyof Uses;

@@ -3,34 +3,17 @@ import { randomBytes } from "node:crypto";
 import type { AttemptGrant, Outcome } from "@aim/contract";
 import { DRIVERS } from "@aim/drivers/drivers";
 import type { AttemptContext, ToolCall, ToolRun } from "@aim/drivers/kit";
-import { createShelf, type ArtifactShelf } from "../bundle/artifacts.ts";
+import { createShelf } from "../bundle/artifacts.ts";
 import { fillWorkspace, type Workspace } from "../bundle/workspace.ts";
-import { createCaptureQueue, type CaptureQueue } from "../capture/queue.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import { createCaptureQueue } from "../capture/queue.ts";
 import type { RunnerParts } from "../parts.ts";
 import { createEventClock } from "./clock.ts";
-import { createEmitter, type Emitter } from "./emitter.ts";
-import { failedOutcome, Stopped, type Stop } from "./failed.ts";
+import { createEmitter } from "./emitter.ts";
+import { failedOutcome, Stopped } from "./failed.ts";
 import { keepLease } from "./lease.ts";
 import { report } from "./report.ts";
-import { startTool, type StartedTool } from "./tool.ts";
-
-/** Everything that belongs to one attempt while it is carried out. */
-export interface Attempt {
-  readonly grant: AttemptGrant;
-  readonly queue: CaptureQueue;
-  readonly emitter: Emitter;
-  readonly shelf: ArtifactShelf;
-  readonly timestamp: () => string;
-  /** On this process's own monotonic line. */
-  readonly deadline: number;
-  sandbox: Sandbox | null;
-  tool: StartedTool | null;
-  stop: Stop | null;
-  graceMs: number;
-  lost: boolean;
-  phase: "preparing" | "running" | "finalizing" | "stopping";
-}
+import { startTool } from "./tool.ts";
+import type { Attempt } from "./under-way.ts";
 
 export async function carryOut(parts: RunnerParts, grant: AttemptGrant): Promise<void> {
   const attempt = begin(parts, grant);

@@ -9,7 +9,7 @@ import {
 } from "@aim/contract";
 import { manifestOf, type Artifact } from "../bundle/artifacts.ts";
 import type { RunnerParts } from "../parts.ts";
-import type { Attempt } from "./carry-out.ts";
+import type { Attempt } from "./under-way.ts";
 
 const RETRY_MS = 500;
 

@@ -26,7 +26,14 @@ CONNECT_TEXTS = {
 
 
 def fail(text: str) -> None:
-    os.write(2, (text + "\n").encode())
+    line = (text + "\n").encode()
+    os.write(2, line)
+    # With ControlPersist ssh gives its proxy /dev/null as stderr; the tool still reads ssh's own.
+    if os.fstat(2).st_rdev == os.stat("/dev/null").st_rdev:
+        try:
+            os.write(os.open(f"/proc/{os.getppid()}/fd/2", os.O_WRONLY | os.O_APPEND | os.O_NOCTTY), line)
+        except OSError:
+            pass
     os._exit(255)
 
 

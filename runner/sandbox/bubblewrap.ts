@@ -75,13 +75,20 @@ function sshConfig(python: string): string {
   ].join("\n");
 }
 
+function source(name: string): string {
+  return readFileSync(own(name), "utf8");
+}
+
 /** Small files made for every sandbox; those of /etc say nothing about the host. */
 function generatedFiles(
   python: string,
 ): readonly (readonly [path: string, text: string, mode?: string])[] {
   return [
-    // Copied, not bound: a checkout need not keep the executable bit.
-    ["/run/aim/askpass", readFileSync(own("aim_askpass.sh"), "utf8"), "0555"],
+    // Copied, not bound: a checkout need not keep the executable bit, nor let the sandbox's uid walk to it.
+    ["/run/aim/askpass", source("aim_askpass.sh"), "0555"],
+    ["/run/aim/init.py", source("aim_init.py")],
+    ["/run/aim/aim_inputs.py", source("aim_inputs.py")],
+    ["/run/aim/dial.py", source("aim_dial.py")],
     [
       "/etc/passwd",
       `aim:x:${UID}:${UID}:aim:/home/aim:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`,
@@ -172,15 +179,6 @@ function bubblewrapArguments(config: SandboxConfig, layout: Layout): string[] {
     "/var/tmp",
     ...tmpfs("/home/aim", limits.tmpBytes, "0700"),
     ...tmpfs("/run/secrets", SECRETS_BYTES, "0700"),
-    "--ro-bind",
-    own("aim_init.py"),
-    "/run/aim/init.py",
-    "--ro-bind",
-    own("aim_inputs.py"),
-    "/run/aim/aim_inputs.py",
-    "--ro-bind",
-    own("aim_dial.py"),
-    "/run/aim/dial.py",
     "--ro-bind",
     layout.egressSocket,
     "/run/aim/egress.sock",

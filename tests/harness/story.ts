@@ -25,7 +25,10 @@ export function storyOf(events: readonly RunEvent[]): string[] {
         lines.push(`${event.kind} ${event.reason}`);
         break;
       case "task_started": {
-        const line = { title: `${event.handler ? "handler" : "task"} ${titleOf(event)}`, results: [] };
+        const line = {
+          title: `${event.handler ? "handler" : "task"} ${titleOf(event)}`,
+          results: [],
+        };
         tasks.set(event.task_id, line);
         lines.push(line);
         break;
@@ -34,7 +37,9 @@ export function storyOf(events: readonly RunEvent[]): string[] {
         tasks.get(event.task_id)?.results.push(resultWords(event));
         break;
       case "task_retry":
-        tasks.get(event.task_id)?.results.push(`${event.host ?? "?"} retry ${event.attempt ?? "?"}`);
+        tasks
+          .get(event.task_id)
+          ?.results.push(`${event.host ?? "?"} retry ${event.attempt ?? "?"}`);
         break;
       default:
     }

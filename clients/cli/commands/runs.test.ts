@@ -16,6 +16,9 @@ const RUNNING: RunStatus = {
   run_id: RUN_ID,
   customer: "local",
   playbook: "site",
+  title: "site.yml",
+  job_type: "ansible.playbook.run",
+  hosts: 2,
   state: "running",
   created_at: TIME,
   started_at: TIME,
@@ -75,7 +78,7 @@ test("status without a run is a table, newest first as the plane gives it", asyn
   const ended = await ask(script, ["status"]);
   expect(ended.exit).toBe(0);
   expect(ended.stdout).toBe(
-    `RUN                             STATE    CREATED               PLAYBOOK\n${RUN_ID}  running  2026-01-02T03:04:05Z  site\n`,
+    `RUN                             STATE    CREATED               HOSTS  TITLE\n${RUN_ID}  running  2026-01-02T03:04:05Z  2      site.yml\n`,
   );
   expect(JSON.parse((await ask(script, ["status", "--output", "json"])).stdout)).toEqual([RUNNING]);
 });

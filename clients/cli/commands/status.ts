@@ -33,15 +33,18 @@ function runTable(runs: readonly RunStatus[]): string[] {
     run.run_id,
     run.state,
     wholeSeconds(run.created_at),
-    run.playbook,
+    String(run.hosts),
+    run.title,
   ]);
-  return tableLines(["RUN", "STATE", "CREATED", "PLAYBOOK"], rows);
+  return tableLines(["RUN", "STATE", "CREATED", "HOSTS", "TITLE"], rows);
 }
 
 function statusLines(run: RunStatus, paint: Paint): string[] {
   const facts: (readonly [string, string | null])[] = [
     ["run", run.run_id],
+    ["title", run.title],
     ["playbook", `${run.playbook} of ${run.customer}`],
+    ["job type", run.job_type],
     ["state", run.state],
     ["created", run.created_at],
     ["started", run.started_at],

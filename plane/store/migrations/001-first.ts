@@ -10,7 +10,7 @@ export const first: readonly string[] = [
      created_ms BIGINT NOT NULL, expires_ms BIGINT NOT NULL, used_by TEXT)`,
   `CREATE INDEX revisions_by_playbook ON revisions (customer_id, playbook, created_ms)`,
   `CREATE TABLE jobs (
-     id TEXT PRIMARY KEY NOT NULL, customer_id TEXT NOT NULL, playbook TEXT NOT NULL,
+     id TEXT PRIMARY KEY NOT NULL, customer_id TEXT NOT NULL, playbook TEXT NOT NULL, title TEXT NOT NULL,
      idempotency_key TEXT NOT NULL, request_digest TEXT NOT NULL, spec TEXT NOT NULL,
      bundle_digest TEXT NOT NULL, created_ms BIGINT NOT NULL,
      UNIQUE (customer_id, idempotency_key))`,

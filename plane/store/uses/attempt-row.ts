@@ -92,6 +92,7 @@ export function jobOf(row: Selectable<Schema["jobs"]>): Job {
     id: row.id,
     customer: row.customer_id,
     playbook: row.playbook,
+    title: row.title,
     idempotencyKey: row.idempotency_key,
     requestDigest: row.request_digest,
     spec: JSON.parse(row.spec) as JobSpec,

@@ -45,6 +45,7 @@ export async function createJob(db: Transaction<Schema>, use: CreateJob): Promis
       id: job.id,
       customer_id: job.customer,
       playbook: job.playbook,
+      title: job.title,
       idempotency_key: job.idempotencyKey,
       request_digest: job.requestDigest,
       spec: canonicalJson(job.spec),

@@ -16,7 +16,13 @@ import {
 import { putHeartbeat } from "./put-heartbeat.ts";
 import { listAttempts, liveAttempts, readAttempt, readManifest } from "./read-attempts.ts";
 import { readEvents } from "./read-events.ts";
-import { lastExecuted, readBundle, readRevision, saveRevision } from "./revisions.ts";
+import {
+  countExecuted,
+  lastExecuted,
+  readBundle,
+  readRevision,
+  saveRevision,
+} from "./revisions.ts";
 
 export const WRITES = {
   appendEvents,
@@ -32,6 +38,7 @@ export const WRITES = {
 } as const;
 
 export const READS = {
+  countExecuted,
   isAccepted,
   lastExecuted,
   listAttempts,

@@ -79,6 +79,21 @@ export async function lastExecuted(
   return row === undefined ? null : revisionOf(row);
 }
 
+/** How often this playbook was executed: a revision prepared anew after its use is another one. */
+export async function countExecuted(
+  db: Kysely<Schema>,
+  use: { readonly customer: string; readonly playbook: string },
+): Promise<number> {
+  const row = await db
+    .selectFrom("revisions")
+    .select((query) => query.fn.countAll<number>().as("used"))
+    .where("customer_id", "=", use.customer)
+    .where("playbook", "=", use.playbook)
+    .where("used_by", "is not", null)
+    .executeTakeFirstOrThrow();
+  return Number(row.used);
+}
+
 export async function readBundle(
   db: Kysely<Schema>,
   use: { readonly customer: string; readonly digest: string },

@@ -1,10 +1,10 @@
 // Kysely on node:sqlite. One connection, synchronous, in the store's own worker thread.
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import {
-  CompiledQuery,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  type CompiledQuery,
   type DatabaseConnection,
   type Dialect,
   type Driver,
