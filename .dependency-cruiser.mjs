@@ -101,11 +101,18 @@ const configuration = {
       to: { path: ["node_modules/kysely/", "^(node:)?sqlite$", "node_modules/pg/"] },
     },
     {
-      name: "one-driver-per-dialect",
+      name: "sqlite-in-its-dialect-only",
       comment: "A database driver is known in its dialect's folder only.",
       severity: "error",
       from: { path: "^plane/store/", pathNot: [TESTS, "^plane/store/dialects/sqlite/"] },
       to: { path: "^(node:)?sqlite$" },
+    },
+    {
+      name: "pg-in-its-dialect-only",
+      comment: "A database driver is known in its dialect's folder only.",
+      severity: "error",
+      from: { path: "^plane/store/", pathNot: [TESTS, "^plane/store/dialects/postgres/"] },
+      to: { path: "node_modules/pg/" },
     },
     {
       name: "only-http-speaks-fastify",

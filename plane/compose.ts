@@ -12,6 +12,8 @@ import { createInspections } from "./execution/inspections.ts";
 import { createSignals } from "./execution/signals.ts";
 import type { ClientRouteParts } from "./http/client-routes.ts";
 import { createBlobs, sha256 } from "./store/blobs.ts";
+import { createSharedSignals } from "./store/dialects/postgres/notices.ts";
+import { openPostgresStore } from "./store/dialects/postgres/store.ts";
 import { openSqliteStore } from "./store/dialects/sqlite/store.ts";
 
 export async function compose(
@@ -19,9 +21,13 @@ export async function compose(
   onBroken: (error: Error) => void,
 ): Promise<ClientRouteParts> {
   const places = placesIn(settings.stateDir);
-  const store = await openSqliteStore(places.database, onBroken);
+  const { database } = settings;
+  const store =
+    database === null
+      ? await openSqliteStore(places.database, onBroken)
+      : await openPostgresStore(database, () => undefined);
   const clock = createClock(await store.readMoment());
-  const signals = createSignals();
+  const signals = database === null ? createSignals() : createSharedSignals(database);
   const inspections = createInspections(
     () => newId("ins"),
     () => signals.wake(CLAIM_TOPIC),

@@ -6,7 +6,8 @@ import { placesIn, readSettings, USAGE, UsageError, type Settings } from "./conf
 import { startEmbeddedRunner } from "./embedded-runner.ts";
 import { watchIdleness } from "./idleness.ts";
 import { createServer, listenLocally } from "./http/server.ts";
-import { lockFolder, StoreRefused } from "./store/dialects/sqlite/open.ts";
+import { lockFolder } from "./store/dialects/sqlite/open.ts";
+import { StoreRefused } from "./store/refused.ts";
 import { createLog } from "./telemetry/log.ts";
 
 const EXIT = { ok: 0, defect: 1, usage: 64, refused: 69 } as const;

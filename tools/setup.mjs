@@ -20,6 +20,9 @@ const SYSTEM_PROGRAMS = {
   sshd: "openssh-server",
 };
 
+/** Tests and checks need more than a run does. */
+const forDevelopment = process.argv.includes("--dev");
+
 class SetupError extends Error {}
 
 function step(name, work) {
@@ -82,6 +85,8 @@ function installSystemPrograms() {
   const missing = Object.entries(SYSTEM_PROGRAMS).filter(([program]) => !onPath(program));
   const packages = new Set(missing.map(([, name]) => name));
   if (!pythonMakesEnvironments()) packages.add("python3-venv");
+  // Its programs lie in a folder of their own, on no path.
+  if (forDevelopment && !existsSync("/usr/lib/postgresql")) packages.add("postgresql");
   if (packages.size === 0) return false;
   const list = [...packages].join(" ");
   if (process.getuid() !== 0 || !onPath("apt-get")) {
@@ -155,7 +160,7 @@ try {
   step("node", checkNode);
   step("system programs", installSystemPrograms);
   step("ansible-core in an environment of its own", makeToolchain);
-  if (process.argv.includes("--dev")) {
+  if (forDevelopment) {
     step("Python tools for checks and tests", () =>
       makeEnvironment("dev", join(HOME, "dev-venv"), DEV_REQUIREMENTS),
     );

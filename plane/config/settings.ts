@@ -1,10 +1,13 @@
 // What aimd was told: command line first, then the environment. The only reader of both.
+import { readFileSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
 export interface Settings {
   readonly stateDir: string;
   readonly catalog: string | null;
+  /** PostgreSQL URL; null for the SQLite file in the state folder. */
+  readonly database: string | null;
   readonly listen: { readonly host: string; readonly port: number } | null;
   readonly embeddedRunner: boolean;
   readonly enabled: boolean;
@@ -22,6 +25,7 @@ export const USAGE = `aimd serve --state DIR [options]
 
   --state DIR          folder of the database, the kept bytes and the sockets
   --catalog DIR        folder of customers; without it only a caller's own projects run
+  --database-file FILE file that holds the URL of a PostgreSQL database (default: SQLite in the state folder)
   --listen HOST:PORT   also serve clients on TCP
   --no-runner          start no runner beside the plane
   --no-execution       refuse every execute
@@ -37,6 +41,7 @@ export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): S
   return {
     stateDir: absolute(stateDir),
     catalog: values.catalog === undefined ? null : absolute(values.catalog),
+    database: values["database-file"] === undefined ? null : readUrl(values["database-file"]),
     listen: values.listen === undefined ? null : address(values.listen),
     embeddedRunner: values["no-runner"] !== true,
     enabled: values["no-execution"] !== true,
@@ -53,6 +58,7 @@ function parse(argv: readonly string[]) {
       options: {
         state: { type: "string" },
         catalog: { type: "string" },
+        "database-file": { type: "string" },
         listen: { type: "string" },
         "no-runner": { type: "boolean" },
         "no-execution": { type: "boolean" },
@@ -65,6 +71,15 @@ function parse(argv: readonly string[]) {
     throw new UsageError(error instanceof Error ? error.message : "unusable arguments", {
       cause: error,
     });
+  }
+}
+
+/** The URL may hold a password, so it stands in a file and on no command line. */
+function readUrl(path: string): string {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    throw new UsageError(`--database-file: ${path} cannot be read`, { cause: error });
   }
 }
 

@@ -27,25 +27,28 @@ export async function execute(
   const now = parts.clock.now();
   const attempt = newAttempt(parts, spec, now);
   parts.credentials.assign(operation.credentials_id, attempt.id, slotsOf(entry));
-  const created = await parts.store.createJob({
-    revision,
-    attempt,
-    job: {
-      id: attempt.jobId,
-      customer: spec.customer,
-      playbook: request.playbook,
-      title: entry.settings.title,
-      idempotencyKey: spec.idempotency_key,
-      requestDigest: parts.digest(canonicalJson(spec)),
-      spec,
-      bundleDigest: facts.bundle_digest,
-      created: now,
-    },
-  });
-  if (!created.ok || created.attempt.id !== attempt.id) {
-    parts.credentials.drop(attempt.id);
+  try {
+    const created = await parts.store.createJob({
+      revision,
+      attempt,
+      job: {
+        id: attempt.jobId,
+        customer: spec.customer,
+        playbook: request.playbook,
+        title: entry.settings.title,
+        idempotencyKey: spec.idempotency_key,
+        requestDigest: parts.digest(canonicalJson(spec)),
+        spec,
+        bundleDigest: facts.bundle_digest,
+        created: now,
+      },
+    });
+    if (!created.ok) throw new AimError(created.code);
     // A used revision is never run again, not even by its own caller.
-    throw new AimError(created.ok ? "revision_used" : created.code);
+    if (created.attempt.id !== attempt.id) throw new AimError("revision_used");
+  } catch (error) {
+    parts.credentials.drop(attempt.id);
+    throw error;
   }
   parts.signals.wake(CLAIM_TOPIC);
   return attempt;

@@ -36,8 +36,11 @@ export const PLANTED: Readonly<Record<string, Readonly<Record<string, string>>>>
   "only-store-speaks-sql": {
     "plane/core/asking.ts": `import "kysely";\n`,
   },
-  "one-driver-per-dialect": {
+  "sqlite-in-its-dialect-only": {
     "plane/store/uses/opening.ts": `import "node:sqlite";\n`,
+  },
+  "pg-in-its-dialect-only": {
+    "plane/store/uses/connecting.ts": `import "pg";\n`,
   },
   "only-http-speaks-fastify": {
     "plane/core/serving.ts": `import "fastify";\n`,

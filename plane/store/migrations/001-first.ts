@@ -57,3 +57,16 @@ export const firstSqlite: readonly string[] = [
   `CREATE TRIGGER heartbeats_stand BEFORE UPDATE ON heartbeats
      BEGIN SELECT RAISE(ABORT, 'a heartbeat never changes'); END`,
 ];
+
+/** The same rules for PostgreSQL. */
+export const firstPostgres: readonly string[] = [
+  `CREATE FUNCTION terminal_attempts_stand() RETURNS trigger LANGUAGE plpgsql AS $$
+     BEGIN RAISE EXCEPTION 'a terminal attempt never changes'; END $$`,
+  `CREATE TRIGGER terminal_attempts_stand BEFORE UPDATE ON attempts FOR EACH ROW
+     WHEN (OLD.state IN ('succeeded', 'failed', 'cancelled', 'timed_out', 'lost'))
+     EXECUTE FUNCTION terminal_attempts_stand()`,
+  `CREATE FUNCTION heartbeats_stand() RETURNS trigger LANGUAGE plpgsql AS $$
+     BEGIN RAISE EXCEPTION 'a heartbeat never changes'; END $$`,
+  `CREATE TRIGGER heartbeats_stand BEFORE UPDATE ON heartbeats FOR EACH ROW
+     EXECUTE FUNCTION heartbeats_stand()`,
+];

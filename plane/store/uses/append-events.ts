@@ -1,7 +1,6 @@
 // Stores a batch of events of a live lease. A repeated batch changes nothing; sequences only rise.
-import type { Transaction } from "kysely";
 import { isTerminal, type ProblemCode, type RunEvent } from "@aim/contract";
-import type { Schema } from "../schema.ts";
+import type { Write } from "../transaction.ts";
 import { attemptOf } from "./attempt-row.ts";
 
 export interface AppendEvents {
@@ -13,14 +12,9 @@ export interface AppendEvents {
 }
 
 /** Answers a refusal, or null once the batch is durable. */
-export async function appendEvents(
-  db: Transaction<Schema>,
-  use: AppendEvents,
-): Promise<ProblemCode | null> {
-  const row = await db
-    .selectFrom("attempts")
-    .selectAll()
-    .where("id", "=", use.attemptId)
+export async function appendEvents(write: Write, use: AppendEvents): Promise<ProblemCode | null> {
+  const row = await write.rows
+    .hold(write.db.selectFrom("attempts").selectAll().where("id", "=", use.attemptId))
     .executeTakeFirst();
   if (row === undefined) return "not_found";
   const attempt = attemptOf(row);
@@ -29,7 +23,7 @@ export async function appendEvents(
   if (attempt.leaseExpires !== null && use.now >= attempt.leaseExpires) return "lease_lost";
   const fresh = use.events.filter((event) => event.sequence > attempt.lastSequence);
   if (fresh.length > 0) {
-    await db
+    await write.db
       .insertInto("events")
       .values(
         fresh.map((event) => ({
@@ -42,7 +36,7 @@ export async function appendEvents(
       .execute();
   }
   const last = fresh.at(-1)?.sequence ?? attempt.lastSequence;
-  await db
+  await write.db
     .updateTable("attempts")
     .set({ last_sequence: last, events_lost: Math.max(attempt.eventsLost, use.lost) })
     .where("id", "=", attempt.id)

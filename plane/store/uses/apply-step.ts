@@ -1,5 +1,4 @@
 // Applies one command to one attempt: decide, write guarded by state and epoch, tell, in one transaction.
-import type { Transaction } from "kysely";
 import {
   canonicalJson,
   EVENT_VERSION,
@@ -12,7 +11,7 @@ import { formatTimestamp } from "../../base/clock.ts";
 import type { Attempt } from "../../execution/attempt.ts";
 import { resultOf } from "../../execution/result.ts";
 import { step, type Command } from "../../execution/step.ts";
-import type { Schema } from "../schema.ts";
+import type { Write } from "../transaction.ts";
 import { attemptOf, jobOf, mutableColumns } from "./attempt-row.ts";
 
 export interface ApplyStep {
@@ -31,22 +30,20 @@ export interface Applied {
 }
 
 /** Answers null when there is no such attempt. */
-export async function applyStep(db: Transaction<Schema>, use: ApplyStep): Promise<Applied | null> {
-  const row = await db
-    .selectFrom("attempts")
-    .selectAll()
-    .where("id", "=", use.attemptId)
+export async function applyStep(write: Write, use: ApplyStep): Promise<Applied | null> {
+  const row = await write.rows
+    .hold(write.db.selectFrom("attempts").selectAll().where("id", "=", use.attemptId))
     .executeTakeFirst();
   if (row === undefined) return null;
   const before = attemptOf(row);
   const decision = step(before, use.command, use.now);
   const code = decision.ok ? null : decision.code;
   if (!decision.ok && decision.late && use.command.do === "complete")
-    await keepLate(db, before, use);
+    await keepLate(write, before, use);
   if (Object.keys(decision.changes).length === 0) return { attempt: before, code, moved: false };
   let after: Attempt = { ...before, ...decision.changes };
-  if (isTerminal(after.state)) after = await close(db, after, use);
-  const written = await db
+  if (isTerminal(after.state)) after = await close(write, after, use);
+  const written = await write.db
     .updateTable("attempts")
     .set(mutableColumns(after))
     .where("id", "=", before.id)
@@ -57,9 +54,9 @@ export async function applyStep(db: Transaction<Schema>, use: ApplyStep): Promis
   return { attempt: after, code, moved: after.state !== before.state };
 }
 
-async function keepLate(db: Transaction<Schema>, attempt: Attempt, use: ApplyStep): Promise<void> {
+async function keepLate(write: Write, attempt: Attempt, use: ApplyStep): Promise<void> {
   if (use.command.do !== "complete") return;
-  await db
+  await write.db
     .insertInto("late_reports")
     .values({
       attempt_id: attempt.id,
@@ -72,9 +69,9 @@ async function keepLate(db: Transaction<Schema>, attempt: Attempt, use: ApplySte
 }
 
 /** Completes a terminal attempt with its result, its last event and its manifest. */
-async function close(db: Transaction<Schema>, attempt: Attempt, use: ApplyStep): Promise<Attempt> {
+async function close(write: Write, attempt: Attempt, use: ApplyStep): Promise<Attempt> {
   const job = jobOf(
-    await db
+    await write.db
       .selectFrom("jobs")
       .selectAll()
       .where("id", "=", attempt.jobId)
@@ -87,8 +84,8 @@ async function close(db: Transaction<Schema>, attempt: Attempt, use: ApplyStep):
       ? withoutReport(attempt)
       : withReport(attempt, completion, use.manifestDigest ?? null);
   const result = resultOf(closed, job.spec, completion);
-  await appendResultEvent(db, { ...closed, result }, use.now);
-  if (completion !== null) await keepManifest(db, closed, completion);
+  await appendResultEvent(write, { ...closed, result }, use.now);
+  if (completion !== null) await keepManifest(write, closed, completion);
   return { ...closed, result };
 }
 
@@ -116,12 +113,8 @@ function withReport(
   };
 }
 
-async function appendResultEvent(
-  db: Transaction<Schema>,
-  attempt: Attempt,
-  now: number,
-): Promise<void> {
-  const last = await db
+async function appendResultEvent(write: Write, attempt: Attempt, now: number): Promise<void> {
+  const last = await write.db
     .selectFrom("events")
     .select("event")
     .where("attempt_id", "=", attempt.id)
@@ -139,7 +132,7 @@ async function appendResultEvent(
     state: attempt.state,
     error: attempt.result?.error?.code ?? null,
   };
-  await db
+  await write.db
     .insertInto("events")
     .values({
       attempt_id: attempt.id,
@@ -150,13 +143,9 @@ async function appendResultEvent(
     .execute();
 }
 
-async function keepManifest(
-  db: Transaction<Schema>,
-  attempt: Attempt,
-  completion: Completion,
-): Promise<void> {
+async function keepManifest(write: Write, attempt: Attempt, completion: Completion): Promise<void> {
   if (attempt.manifestDigest === null) return;
-  await db
+  await write.db
     .insertInto("manifests")
     .values({
       digest: attempt.manifestDigest,

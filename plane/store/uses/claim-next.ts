@@ -1,8 +1,7 @@
 // Hands the oldest waiting attempt to a runner. A repeated claim with the same id gets the same answer.
-import type { Transaction } from "kysely";
 import type { BundleFile } from "@aim/contract";
 import type { Attempt, Job } from "../../execution/attempt.ts";
-import type { Schema } from "../schema.ts";
+import type { Write } from "../transaction.ts";
 import { applyStep } from "./apply-step.ts";
 import { jobOf } from "./attempt-row.ts";
 
@@ -20,24 +19,24 @@ export interface Claimed {
   readonly files: readonly BundleFile[];
 }
 
-export async function claimNext(db: Transaction<Schema>, use: ClaimNext): Promise<Claimed | null> {
-  const id = (await claimedBefore(db, use)) ?? (await oldestQueued(db, use));
+export async function claimNext(write: Write, use: ClaimNext): Promise<Claimed | null> {
+  const id = (await claimedBefore(write, use)) ?? (await oldestQueued(write, use));
   if (id === undefined) return null;
   const { runner, claimId, ttlMs, now } = use;
-  const applied = await applyStep(db, {
+  const applied = await applyStep(write, {
     attemptId: id,
     command: { do: "claim", runner, claimId, ttlMs },
     now,
   });
   if (applied === null || applied.code !== null) return null;
   const job = jobOf(
-    await db
+    await write.db
       .selectFrom("jobs")
       .selectAll()
       .where("id", "=", applied.attempt.jobId)
       .executeTakeFirstOrThrow(),
   );
-  const bundle = await db
+  const bundle = await write.db
     .selectFrom("bundles")
     .select("files")
     .where("customer_id", "=", job.customer)
@@ -46,8 +45,8 @@ export async function claimNext(db: Transaction<Schema>, use: ClaimNext): Promis
   return { attempt: applied.attempt, job, files: JSON.parse(bundle.files) as BundleFile[] };
 }
 
-async function claimedBefore(db: Transaction<Schema>, use: ClaimNext): Promise<string | undefined> {
-  const row = await db
+async function claimedBefore(write: Write, use: ClaimNext): Promise<string | undefined> {
+  const row = await write.db
     .selectFrom("attempts")
     .select("id")
     .where("claim_id", "=", use.claimId)
@@ -56,8 +55,8 @@ async function claimedBefore(db: Transaction<Schema>, use: ClaimNext): Promise<s
   return row?.id;
 }
 
-async function oldestQueued(db: Transaction<Schema>, use: ClaimNext): Promise<string | undefined> {
-  const row = await db
+async function oldestQueued(write: Write, use: ClaimNext): Promise<string | undefined> {
+  const waiting = write.db
     .selectFrom("attempts")
     .select("id")
     .where("state", "=", "queued")
@@ -65,7 +64,8 @@ async function oldestQueued(db: Transaction<Schema>, use: ClaimNext): Promise<st
     .where("job_type", "in", [...use.jobTypes])
     .orderBy("created_ms")
     .orderBy("id")
-    .limit(1)
-    .executeTakeFirst();
+    .limit(1);
+  // An attempt that another plane is handing out right now is left to it.
+  const row = await write.rows.holdFree(waiting).executeTakeFirst();
   return row?.id;
 }

@@ -1,8 +1,7 @@
 // Accepts a job: job, first attempt and the use of its revision, in one transaction, once for each idempotency key.
-import type { Transaction } from "kysely";
-import { canonicalJson, type ProblemCode } from "@aim/contract";
+import { AimError, canonicalJson, type ProblemCode } from "@aim/contract";
 import type { Attempt, Job } from "../../execution/attempt.ts";
-import type { Schema } from "../schema.ts";
+import type { Write } from "../transaction.ts";
 import { attemptOf, attemptRow } from "./attempt-row.ts";
 
 export interface CreateJob {
@@ -16,30 +15,9 @@ export type CreatedJob =
   | { readonly ok: true; readonly attempt: Attempt }
   | { readonly ok: false; readonly code: ProblemCode };
 
-export async function createJob(db: Transaction<Schema>, use: CreateJob): Promise<CreatedJob> {
+export async function createJob(write: Write, use: CreateJob): Promise<CreatedJob> {
   const { job, attempt } = use;
-  const before = await db
-    .selectFrom("jobs")
-    .innerJoin("attempts", "attempts.job_id", "jobs.id")
-    .selectAll("attempts")
-    .select("jobs.request_digest")
-    .where("jobs.customer_id", "=", job.customer)
-    .where("jobs.idempotency_key", "=", job.idempotencyKey)
-    .orderBy("attempts.number")
-    .executeTakeFirst();
-  if (before !== undefined) {
-    if (before.request_digest !== job.requestDigest)
-      return { ok: false, code: "idempotency_mismatch" };
-    return { ok: true, attempt: attemptOf(before) };
-  }
-  const used = await db
-    .updateTable("revisions")
-    .set({ used_by: attempt.id })
-    .where("revision", "=", use.revision)
-    .where("used_by", "is", null)
-    .executeTakeFirst();
-  if (used.numUpdatedRows !== 1n) return { ok: false, code: "revision_used" };
-  await db
+  const inserted = await write.db
     .insertInto("jobs")
     .values({
       id: job.id,
@@ -52,7 +30,33 @@ export async function createJob(db: Transaction<Schema>, use: CreateJob): Promis
       bundle_digest: job.bundleDigest,
       created_ms: Math.round(job.created),
     })
-    .execute();
-  await db.insertInto("attempts").values(attemptRow(attempt, job.spec.job_type)).execute();
+    .onConflict((conflict) => conflict.columns(["customer_id", "idempotency_key"]).doNothing())
+    .executeTakeFirst();
+  // The key comes first: whoever holds it decides what everybody with the same key is answered.
+  if (inserted.numInsertedOrUpdatedRows !== 1n) return createdBefore(write, job);
+  await write.db.insertInto("attempts").values(attemptRow(attempt, job.spec.job_type)).execute();
+  const used = await write.db
+    .updateTable("revisions")
+    .set({ used_by: attempt.id })
+    .where("revision", "=", use.revision)
+    .where("used_by", "is", null)
+    .executeTakeFirst();
+  if (used.numUpdatedRows !== 1n) throw new AimError("revision_used");
   return { ok: true, attempt };
+}
+
+async function createdBefore(write: Write, job: Job): Promise<CreatedJob> {
+  const before = await write.db
+    .selectFrom("jobs")
+    .innerJoin("attempts", "attempts.job_id", "jobs.id")
+    .selectAll("attempts")
+    .select("jobs.request_digest")
+    .where("jobs.customer_id", "=", job.customer)
+    .where("jobs.idempotency_key", "=", job.idempotencyKey)
+    .orderBy("attempts.number")
+    .executeTakeFirstOrThrow();
+  if (before.request_digest !== job.requestDigest) {
+    return { ok: false, code: "idempotency_mismatch" };
+  }
+  return { ok: true, attempt: attemptOf(before) };
 }

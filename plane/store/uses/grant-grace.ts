@@ -1,13 +1,12 @@
 // After a restart of the plane: every lease gets one ttl, so that the time it was away loses nobody.
-import type { Transaction } from "kysely";
-import type { Schema } from "../schema.ts";
+import type { Write } from "../transaction.ts";
 
 export async function grantGrace(
-  db: Transaction<Schema>,
+  write: Write,
   use: { readonly now: number; readonly ttlMs: number },
 ): Promise<void> {
   const until = Math.round(use.now + use.ttlMs);
-  await db
+  await write.db
     .updateTable("attempts")
     .set({ lease_expires_ms: until })
     .where("lease_expires_ms", "is not", null)

@@ -1,9 +1,10 @@
 // What belongs to this installation: personal projects, acceptances of controllers, the latest moment written down.
 import type { Kysely } from "kysely";
 import type { Schema } from "../schema.ts";
+import type { Write } from "../transaction.ts";
 
 export async function saveProject(
-  db: Kysely<Schema>,
+  { db }: Write,
   use: { readonly id: string; readonly customer: string; readonly definition: string },
 ): Promise<void> {
   const { definition } = use;
@@ -35,7 +36,7 @@ export interface StoredAcceptance {
   readonly now: number;
 }
 
-export async function saveAcceptance(db: Kysely<Schema>, use: StoredAcceptance): Promise<void> {
+export async function saveAcceptance({ db }: Write, use: StoredAcceptance): Promise<void> {
   const values = { customer_id: use.customer, passed: use.passed, at_ms: Math.round(use.now) };
   await db
     .insertInto("acceptances")
@@ -61,7 +62,7 @@ export async function isAccepted(
 
 const LATEST = "latest_moment_ms";
 
-export async function saveMoment(db: Kysely<Schema>, use: { readonly now: number }): Promise<void> {
+export async function saveMoment({ db }: Write, use: { readonly now: number }): Promise<void> {
   const value = String(Math.round(use.now));
   await db
     .insertInto("meta")

@@ -1,7 +1,6 @@
 // Appends a heartbeat; a repeated one is not stored again.
-import type { Transaction } from "kysely";
 import type { Heartbeat } from "@aim/contract";
-import type { Schema } from "../schema.ts";
+import type { Write } from "../transaction.ts";
 import { applyStep, type Applied } from "./apply-step.ts";
 
 export interface PutHeartbeat {
@@ -11,19 +10,16 @@ export interface PutHeartbeat {
   readonly now: number;
 }
 
-export async function putHeartbeat(
-  db: Transaction<Schema>,
-  use: PutHeartbeat,
-): Promise<Applied | null> {
+export async function putHeartbeat(write: Write, use: PutHeartbeat): Promise<Applied | null> {
   const { attemptId, heartbeat, now, ttlMs } = use;
   const { epoch } = heartbeat;
-  const applied = await applyStep(db, {
+  const applied = await applyStep(write, {
     attemptId,
     command: { do: "heartbeat", epoch, ttlMs },
     now,
   });
   if (applied === null || applied.code !== null) return applied;
-  await db
+  await write.db
     .insertInto("heartbeats")
     .values({
       attempt_id: attemptId,

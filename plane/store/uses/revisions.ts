@@ -1,7 +1,8 @@
 // Prepared revisions and the bundles they name.
-import type { Kysely, Transaction } from "kysely";
+import type { Kysely } from "kysely";
 import { canonicalJson, type BundleFile } from "@aim/contract";
 import type { Schema } from "../schema.ts";
+import type { Write } from "../transaction.ts";
 
 export interface StoredRevision {
   readonly revision: string;
@@ -23,7 +24,7 @@ export interface SaveRevision {
 }
 
 /** A revision prepared again unchanged gets a new expiry; a used one stays used. */
-export async function saveRevision(db: Transaction<Schema>, use: SaveRevision): Promise<void> {
+export async function saveRevision({ db }: Write, use: SaveRevision): Promise<void> {
   const { revision } = use;
   await db
     .insertInto("bundles")

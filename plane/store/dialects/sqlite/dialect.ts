@@ -10,6 +10,10 @@ import {
   type Driver,
   type QueryResult,
 } from "kysely";
+import type { RowLocks } from "../../transaction.ts";
+
+/** The one writer is alone: BEGIN IMMEDIATE holds every row. */
+export const sqliteRows: RowLocks = { hold: (query) => query, holdFree: (query) => query };
 
 export function sqliteDialect(database: DatabaseSync): Dialect {
   return {

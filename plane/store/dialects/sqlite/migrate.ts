@@ -1,7 +1,7 @@
 // Brings a SQLite file to the newest schema, each migration in one transaction.
 import type { DatabaseSync } from "node:sqlite";
 import { MIGRATIONS } from "../../migrations/index.ts";
-import { StoreRefused } from "./open.ts";
+import { StoreRefused } from "../../refused.ts";
 
 export function migrateSqlite(database: DatabaseSync): void {
   const row = database.prepare("PRAGMA user_version").get();

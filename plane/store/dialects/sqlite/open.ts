@@ -1,15 +1,12 @@
 // Opens the one SQLite file: durable, exclusive, and only if both are truly in force.
 import { closeSync, openSync, readFileSync, writeSync, ftruncateSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { StoreRefused } from "../../refused.ts";
 
 /** First release without the WAL-reset race that loses committed rows. */
 const SQLITE_MIN = [3, 51, 3] as const;
 const SYNCHRONOUS_FULL = 2;
 const BUSY_TIMEOUT_MS = 250;
-
-export class StoreRefused extends Error {
-  override readonly name = "StoreRefused";
-}
 
 /**
  * Opens `path`, creating it when absent. Throws StoreRefused when another process holds it, when the SQLite

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { AimError } from "@aim/contract";
 import type { Store } from "../../store.ts";
 import { READS, WRITES } from "../../uses/index.ts";
-import { StoreRefused } from "./open.ts";
+import { StoreRefused } from "../../refused.ts";
 import type { Answer } from "./worker.ts";
 
 interface Waiting {
@@ -41,7 +41,7 @@ export async function openSqliteStore(
     const call = waiting.get(answer.id);
     waiting.delete(answer.id);
     if (answer.ok) call?.resolve(answer.value);
-    else call?.reject(answer.full ? new AimError("storage_full") : new Error(answer.message));
+    else call?.reject(answer.code === null ? new Error(answer.message) : new AimError(answer.code));
   });
 
   const call = (use: string, args: readonly unknown[]): Promise<unknown> =>

@@ -1,9 +1,10 @@
 // The thread that owns the SQLite file. One use after another, each in its own transaction.
 import { parentPort, workerData } from "node:worker_threads";
-import { Kysely, type Transaction } from "kysely";
+import { Kysely } from "kysely";
+import { AimError, type ProblemCode } from "@aim/contract";
 import type { Schema } from "../../schema.ts";
 import { READS, WRITES } from "../../uses/index.ts";
-import { sqliteDialect } from "./dialect.ts";
+import { sqliteDialect, sqliteRows } from "./dialect.ts";
 import { migrateSqlite } from "./migrate.ts";
 import { openSqlite } from "./open.ts";
 
@@ -15,7 +16,13 @@ export interface Call {
 
 export type Answer =
   | { readonly id: number; readonly ok: true; readonly value: unknown }
-  | { readonly id: number; readonly ok: false; readonly message: string; readonly full: boolean };
+  | {
+      readonly id: number;
+      readonly ok: false;
+      readonly message: string;
+      /** Set for a refusal; anything else is a defect. */
+      readonly code: ProblemCode | null;
+    };
 
 type AnyUse = (db: unknown, ...args: readonly unknown[]) => Promise<unknown>;
 
@@ -33,7 +40,7 @@ async function run({ use, args }: Call): Promise<unknown> {
   if (write === undefined) throw new Error(`the store has no use ${use}`);
   return db
     .transaction()
-    .execute((transaction: Transaction<Schema>) => write(transaction, ...args));
+    .execute((transaction) => write({ db: transaction, rows: sqliteRows }, ...args));
 }
 
 async function answer(call: Call): Promise<Answer> {
@@ -41,8 +48,13 @@ async function answer(call: Call): Promise<Answer> {
     return { id: call.id, ok: true, value: await run(call) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { id: call.id, ok: false, message, full: /database or disk is full/i.test(message) };
+    return { id: call.id, ok: false, message, code: codeOf(error, message) };
   }
+}
+
+function codeOf(error: unknown, message: string): ProblemCode | null {
+  if (error instanceof AimError) return error.code;
+  return /database or disk is full/i.test(message) ? "storage_full" : null;
 }
 
 let turn: Promise<void> = Promise.resolve();

@@ -1,0 +1,54 @@
+// The store of many planes: one PostgreSQL database, row locks instead of a single writer.
+import { AimError } from "@aim/contract";
+import type { Store } from "../../store.ts";
+import { READS, WRITES } from "../../uses/index.ts";
+import { connectPostgres, postgresRows } from "./dialect.ts";
+import { migratePostgres } from "./migrate.ts";
+
+/** Two transactions met; the one that lost is done again. Serialization failure and deadlock. */
+const MET = new Set(["40001", "40P01"]);
+const TRIES_MAX = 5;
+const DISK_FULL = "53100";
+
+type AnyUse = (lent: unknown, ...args: readonly unknown[]) => Promise<unknown>;
+
+/** Connects to `url` and migrates. Rejects when the database cannot be reached or has a newer schema. */
+export async function openPostgresStore(
+  url: string,
+  onLost: (error: Error) => void,
+): Promise<Store> {
+  const { db } = connectPostgres(url, onLost);
+  await migratePostgres(db);
+
+  const read =
+    (use: AnyUse) =>
+    (...args: readonly unknown[]) =>
+      use(db, ...args);
+  const write =
+    (use: AnyUse) =>
+    async (...args: readonly unknown[]) => {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await db
+            .transaction()
+            .execute((transaction) => use({ db: transaction, rows: postgresRows }, ...args));
+        } catch (error) {
+          if (codeOf(error) === DISK_FULL) {
+            throw new AimError("storage_full", undefined, { cause: error });
+          }
+          if (!MET.has(codeOf(error)) || tries === TRIES_MAX) throw error;
+        }
+      }
+    };
+  const bind = (uses: object, how: (use: AnyUse) => unknown) =>
+    Object.entries(uses).map(([name, use]) => [name, how(use as AnyUse)]);
+  return {
+    ...Object.fromEntries([...bind(READS, read), ...bind(WRITES, write)]),
+    close: () => db.destroy(),
+  } as Store;
+}
+
+function codeOf(error: unknown): string {
+  const found = error instanceof Error && "code" in error ? error.code : "";
+  return typeof found === "string" ? found : "";
+}

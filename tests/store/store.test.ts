@@ -1,0 +1,207 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from "vitest";
+import { openPostgresStore } from "../../plane/store/dialects/postgres/store.ts";
+import { openSqliteStore } from "../../plane/store/dialects/sqlite/store.ts";
+import type { Store } from "../../plane/store/store.ts";
+import { startPostgres, type TestPostgres } from "../harness/postgres.ts";
+import {
+  aCompletion,
+  aJob,
+  anAttempt,
+  anEvent,
+  enqueue,
+  NOW,
+  saveRevision,
+  TTL_MS,
+} from "./samples.ts";
+
+let postgres: TestPostgres;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres[Symbol.asyncDispose]());
+
+const fail = (error: Error): void => {
+  throw error;
+};
+
+describe.for([["sqlite"], ["postgres"]] as const)("the store on %s", ([dialect]) => {
+  let store: Store;
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "aim-store-"));
+    store =
+      dialect === "sqlite"
+        ? await openSqliteStore(join(folder, "aim.sqlite"), fail)
+        : await openPostgresStore(postgres.createDatabase(), fail);
+  });
+  afterEach(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const claim = (claimId: string, now = NOW) =>
+    store.claimNext({
+      runner: "rnr_1",
+      claimId,
+      ttlMs: TTL_MS,
+      jobTypes: ["ansible.playbook.run"],
+      now,
+    });
+
+  async function running(key: string) {
+    await enqueue(store, key);
+    const claimed = await claim(`clm_${key}`);
+    if (claimed === null) throw new Error("nothing to claim");
+    const { id: attemptId, epoch } = claimed.attempt;
+    for (const to of ["preparing", "running", "finalizing"] as const) {
+      await store.applyStep({ attemptId, command: { do: "move", epoch, to }, now: NOW });
+    }
+    return claimed.attempt;
+  }
+
+  const complete = (attemptId: string, digest: string, now = NOW) =>
+    store.applyStep({
+      attemptId,
+      now,
+      command: {
+        do: "complete",
+        epoch: 1,
+        report: { digest, verdict: "succeeded", effect: "complete", killConfirmed: true },
+      },
+      completion: aCompletion(1),
+      manifestDigest: "m".repeat(64),
+    });
+
+  test("attempts are handed out oldest first, each once, and a repeated claim gets the same one", async () => {
+    const first = await enqueue(store, "a");
+    const second = await enqueue(store, "b");
+    const one = await claim("clm_1");
+    const again = await claim("clm_1");
+    const two = await claim("clm_2");
+    expect([one?.attempt.id, again?.attempt.id]).toEqual([first.id, first.id]);
+    expect(again?.attempt.epoch).toBe(1);
+    expect(two?.attempt.id).toBe(second.id);
+    expect(await claim("clm_3")).toBeNull();
+  });
+
+  test("many claims at once never hand one attempt to two", async () => {
+    for (let key = 0; key < 20; key += 1) await enqueue(store, `k${key}`);
+    const claims = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => claim(`clm_${index}`)),
+    );
+    let ids = claims.flatMap((claimed) => claimed?.attempt.id ?? []);
+    expect(new Set(ids).size).toBe(ids.length);
+    // A claim that met another one may come back empty; whoever asks again gets the rest.
+    for (let index = 40; ids.length < 20; index += 1) {
+      const claimed = await claim(`clm_${index}`);
+      if (claimed === null) break;
+      ids = [...ids, claimed.attempt.id];
+    }
+    expect(new Set(ids).size).toBe(20);
+  });
+
+  test("one idempotency key makes one job, whoever asks at the same time", async () => {
+    const asked = await Promise.all(
+      Array.from({ length: 16 }, async (_, index) => {
+        await saveRevision(store, `r${index}`);
+        const job = aJob("same");
+        return store.createJob({ job, attempt: anAttempt(job), revision: `r${index}` });
+      }),
+    );
+    const ids = asked.map((created) => (created.ok ? created.attempt.id : created.code));
+    expect(new Set(ids).size).toBe(1);
+    await saveRevision(store, "other");
+    const other = { ...aJob("same"), requestDigest: "b".repeat(64) };
+    expect(
+      await store.createJob({ job: other, attempt: anAttempt(other), revision: "other" }),
+    ).toEqual({ ok: false, code: "idempotency_mismatch" });
+  });
+
+  test("a revision is used once, and a refused use leaves no job", async () => {
+    await enqueue(store, "a");
+    const job = aJob("another key");
+    const use = { job, attempt: anAttempt(job), revision: "a" };
+    await expect(store.createJob(use)).rejects.toMatchObject({ code: "revision_used" });
+    expect(await store.listAttempts({ limit: 10 })).toHaveLength(1);
+  });
+
+  test("events are stored once, in order, for the holder of the lease only", async () => {
+    const { id: attemptId } = await running("a");
+    const attempt = { ...(await store.readAttempt({ attemptId }))?.attempt } as never;
+    const events = [anEvent(attempt, 1), anEvent(attempt, 2)];
+    const batch = { attemptId, epoch: 1, events, lost: 0, now: NOW };
+    expect(await store.appendEvents(batch)).toBeNull();
+    expect(await store.appendEvents(batch)).toBeNull();
+    expect(await store.appendEvents({ ...batch, epoch: 2 })).toBe("epoch_stale");
+    expect(await store.appendEvents({ ...batch, now: NOW + TTL_MS })).toBe("lease_lost");
+    const page = await store.readEvents({ attemptId, after: 1, limit: 10 });
+    expect(page.map(({ sequence }) => sequence)).toEqual([2]);
+  });
+
+  test("a completion is answered the same again, another one is kept as late and changes nothing", async () => {
+    const { id } = await running("a");
+    const done = await complete(id, "d1");
+    expect(done).toMatchObject({ code: null, attempt: { state: "succeeded" } });
+    expect(await complete(id, "d1")).toMatchObject({ code: null, moved: false });
+    expect(await complete(id, "d2")).toMatchObject({ code: "terminal_conflict", moved: false });
+    const events = await store.readEvents({ attemptId: id, after: 0, limit: 10 });
+    expect(events.map(({ event }) => (JSON.parse(event) as { kind: string }).kind)).toEqual([
+      "result",
+    ]);
+    expect(await store.readManifest({ attemptId: id })).toContain("manifest_version");
+  });
+
+  test("a completion after the lease makes the attempt lost in the same transaction", async () => {
+    const { id } = await running("a");
+    const late = await complete(id, "d1", NOW + TTL_MS);
+    expect(late).toMatchObject({
+      code: "lease_lost",
+      attempt: { state: "lost", effect: "unknown" },
+    });
+    expect(
+      (await store.readAttempt({ attemptId: id }))?.attempt.result?.target_summary.unknown,
+    ).toBe(2);
+  });
+
+  test("heartbeats extend the lease, are appended once, and never change", async () => {
+    const { id: attemptId } = await running("a");
+    const heartbeat = {
+      epoch: 1,
+      seq: 1,
+      phase: "running" as const,
+      last_event_sequence: 0,
+      events_lost: 0,
+    };
+    const beat = { attemptId, heartbeat, ttlMs: TTL_MS, now: NOW + 1_000 };
+    const extended = await store.putHeartbeat(beat);
+    expect(extended?.attempt.leaseExpires).toBe(NOW + 1_000 + TTL_MS);
+    expect((await store.putHeartbeat(beat))?.code).toBeNull();
+    expect((await store.putHeartbeat({ ...beat, now: NOW + 2 * TTL_MS }))?.code).toBe("lease_lost");
+  });
+
+  test("after a restart every lease gets one ttl", async () => {
+    const { id } = await running("a");
+    await store.grantGrace({ now: NOW + 3_600_000, ttlMs: TTL_MS });
+    const [live] = await store.liveAttempts();
+    expect(live).toMatchObject({ id, leaseExpires: NOW + 3_600_000 + TTL_MS });
+  });
+
+  test("the latest moment, projects and acceptances are remembered", async () => {
+    expect(await store.readMoment()).toBe(0);
+    await store.saveMoment({ now: 5 });
+    await store.saveMoment({ now: 7 });
+    expect(await store.readMoment()).toBe(7);
+    await store.saveProject({ id: "p", customer: "local", definition: "{}" });
+    expect(await store.readProject({ id: "p", customer: "local" })).toBe("{}");
+    expect(await store.readProject({ id: "p", customer: "other" })).toBeNull();
+    const controller = { ansibleCore: "2.19.11", callbackDigest: "c" };
+    expect(await store.isAccepted(controller)).toBe(false);
+    await store.saveAcceptance({ ...controller, customer: "", passed: 1, now: 1 });
+    expect(await store.isAccepted(controller)).toBe(true);
+    expect(await store.isAccepted({ ...controller, callbackDigest: "d" })).toBe(false);
+  });
+});
