@@ -21,7 +21,7 @@ test.for([
   [1e21, "1e+21"],
   [1e-7, "1e-7"],
   [-0, "0"],
-  [333_333_333.333_333_29, "333333333.3333333"],
+  [333_333_333.333_333_3, "333333333.3333333"],
   [Number.MAX_SAFE_INTEGER, "9007199254740991"],
 ] as const)("the number %d is written as %s", ([value, text]) => {
   expect(canonicalJson(value)).toBe(text);

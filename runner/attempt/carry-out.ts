@@ -1,6 +1,6 @@
 // Carries one granted attempt out: one sandbox, one tool, one report. Whatever happens, nothing of it is left running.
 import { randomBytes } from "node:crypto";
-import type { AttemptGrant, Outcome } from "@aim/contract";
+import { AimError, type AttemptGrant, type Outcome } from "@aim/contract";
 import { DRIVERS } from "@aim/drivers/drivers";
 import type { AttemptContext, ToolCall, ToolRun } from "@aim/drivers/kit";
 import { createShelf } from "../bundle/artifacts.ts";
@@ -147,7 +147,10 @@ async function moveTo(
 ): Promise<void> {
   const { attempt_id: id, epoch } = attempt.grant;
   const answer = await parts.plane.move(id, { epoch, to }).catch((error: unknown) => {
-    // Moving on after a stop was asked for is refused; the tool must not be started.
+    // Moving on after a stop was asked for is refused, perhaps before a beat told of it; the tool must not be started.
+    if (error instanceof AimError && error.code === "state_conflict") {
+      stopTool(attempt, attempt.graceMs);
+    }
     if (attempt.stop !== null) throw new Stopped();
     throw error;
   });

@@ -31,7 +31,8 @@ def fail(text: str) -> None:
     # With ControlPersist ssh gives its proxy /dev/null as stderr; the tool still reads ssh's own.
     if os.fstat(2).st_rdev == os.stat("/dev/null").st_rdev:
         try:
-            os.write(os.open(f"/proc/{os.getppid()}/fd/2", os.O_WRONLY | os.O_APPEND | os.O_NOCTTY), line)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_NOCTTY
+            os.write(os.open(f"/proc/{os.getppid()}/fd/2", flags), line)
         except OSError:
             pass
     os._exit(255)

@@ -20,7 +20,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   const owner = ownerOfServer();
   if (owner !== null) chownSync(home, owner.uid, owner.gid);
   const data = join(home, "data");
-  const options = { ...(owner ?? {}), stdio: "ignore", cwd: home } as const;
+  const options = { ...owner, stdio: "ignore", cwd: home } as const;
   execFileSync(
     join(programs, "initdb"),
     ["-D", data, "-U", "aim", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"],

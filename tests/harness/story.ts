@@ -9,51 +9,41 @@ interface TaskLine {
 }
 
 /**
- * One line for each play, skip, stop and task in the order of their starts, and for each recap row. The results of a
- * task stand in its line, sorted, since hosts finish in any order; a name that was withheld is `?`.
+ * One line for each play, skip, stop and task in the order of their starts. The results and retries of a task stand in
+ * its line, sorted, since hosts finish in any order; a label that was withheld stands between `~`, a host is `?`.
  */
 export function storyOf(events: readonly RunEvent[]): string[] {
   const lines: (string | TaskLine)[] = [];
   const tasks = new Map<string, TaskLine>();
   for (const event of events) {
-    switch (event.kind) {
-      case "play_started":
-        lines.push(`play ${titleOf(event)}`);
-        break;
-      case "play_skipped":
-      case "play_stopped":
-        lines.push(`${event.kind} ${event.reason}`);
-        break;
-      case "task_started": {
-        const line = {
-          title: `${event.handler ? "handler" : "task"} ${titleOf(event)}`,
-          results: [],
-        };
-        tasks.set(event.task_id, line);
-        lines.push(line);
-        break;
-      }
-      case "host_result":
-        tasks.get(event.task_id)?.results.push(resultWords(event));
-        break;
-      case "task_retry":
-        tasks
-          .get(event.task_id)
-          ?.results.push(`${event.host ?? "?"} retry ${event.attempt ?? "?"}`);
-        break;
-      default:
-    }
+    if (event.kind === "task_started") {
+      const line = {
+        title: `${event.handler ? "handler" : "task"} ${titleOf(event)}`,
+        results: [],
+      };
+      tasks.set(event.task_id, line);
+      lines.push(line);
+    } else if (event.kind === "host_result" || event.kind === "task_retry") {
+      tasks.get(event.task_id)?.results.push(resultWords(event));
+    } else lines.push(...playWords(event));
   }
   return lines.map((line) =>
     typeof line === "string" ? line : [line.title, ...line.results.toSorted()].join(" | "),
   );
 }
 
+function playWords(event: RunEvent): string[] {
+  if (event.kind === "play_started") return [`play ${titleOf(event)}`];
+  const stopped = event.kind === "play_skipped" || event.kind === "play_stopped";
+  return stopped ? [`${event.kind} ${event.reason}`] : [];
+}
+
 function titleOf(event: { readonly label: string; readonly label_redacted: boolean }): string {
   return event.label_redacted ? `~${event.label}~` : event.label;
 }
 
-function resultWords(event: EventOf<"host_result">): string {
+function resultWords(event: EventOf<"host_result"> | EventOf<"task_retry">): string {
+  if (event.kind === "task_retry") return `${event.host ?? "?"} retry ${event.attempt ?? "?"}`;
   const words = [event.host ?? "?", event.status];
   // `changed` beside another status tells something of its own.
   if (event.changed && event.status !== "changed") words.push("changed");
@@ -86,20 +76,16 @@ export function outcomesOf(result: {
 /** Fields whose random or clock-made digits could hold a number by chance. */
 const OPAQUE = new Set(["run_id", "timestamp", "manifest_digest", "sequence"]);
 
-/** Which of the words stand in a text, or are a number, anywhere in the value. */
+/** Which of the words stand in a key, a text or a number anywhere in the value. */
 export function wordsFoundIn(value: unknown, words: readonly string[]): string[] {
-  const leaves: string[] = [];
-  const walk = (item: unknown): void => {
-    if (typeof item === "object" && item !== null) {
-      for (const [key, inner] of Object.entries(item)) {
-        if (Array.isArray(item)) walk(inner);
-        else {
-          leaves.push(key);
-          if (!OPAQUE.has(key)) walk(inner);
-        }
-      }
-    } else leaves.push(String(item));
-  };
-  walk(value);
+  const leaves = leavesOf(value);
   return words.filter((word) => leaves.some((leaf) => leaf.includes(word)));
+}
+
+function leavesOf(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [String(value)];
+  if (Array.isArray(value)) return value.flatMap(leavesOf);
+  return Object.entries(value).flatMap(([key, inner]) =>
+    OPAQUE.has(key) ? [key] : [key, ...leavesOf(inner)],
+  );
 }

@@ -2,7 +2,12 @@
 // and reorders. Every state that can be reached is visited.
 import { isTerminal, type AttemptState } from "@aim/contract";
 import type { Attempt } from "../../plane/execution/attempt.ts";
-import { step as realStep, type Command, type Step } from "../../plane/execution/step.ts";
+import {
+  step as realStep,
+  type Command,
+  type Report,
+  type Step,
+} from "../../plane/execution/step.ts";
 
 export type StepFunction = (attempt: Attempt, command: Command, now: number) => Step;
 
@@ -41,7 +46,6 @@ interface World {
   /** Ghosts: what really happened, whatever the record says. */
   readonly worked: boolean;
   readonly terminal: AttemptState | null;
-  readonly terminalEpoch: number;
 }
 
 export interface Exploration {
@@ -89,28 +93,24 @@ function start(): World {
     net: [],
     worked: false,
     terminal: null,
-    terminalEpoch: 0,
   };
 }
 
 /** Visits every reachable state breadth first; ends at the first violation or when there is nothing new. */
 export function explore(bounds: Bounds, step: StepFunction = realStep): Exploration {
+  const rules = { bounds, step };
   const first = start();
   const seen = new Set([keyOf(first)]);
   let frontier = [first];
-  for (let depth = 1; frontier.length > 0; depth += 1) {
+  for (let steps = 1; frontier.length > 0; steps += 1) {
     const next: World[] = [];
-    for (const world of frontier) {
-      for (const after of successors(world, { bounds, step })) {
-        if (typeof after === "string") return { states: seen.size, violation: after, steps: depth };
-        const key = keyOf(after);
-        if (seen.has(key)) continue;
-        seen.add(key);
-        if (seen.size >= bounds.statesMax)
-          return { states: seen.size, violation: null, steps: depth };
-        next.push(after);
-      }
+    for (const after of frontier.flatMap((world) => [...successors(world, rules)])) {
+      if (typeof after === "string") return { states: seen.size, violation: after, steps };
+      const key = keyOf(after);
+      if (!seen.has(key)) next.push(after);
+      seen.add(key);
     }
+    if (seen.size >= bounds.statesMax) return { states: seen.size, violation: null, steps };
     frontier = next;
   }
   return { states: seen.size, violation: null, steps: 0 };
@@ -131,8 +131,8 @@ function keyOf(world: World): string {
   ];
   // The order of messages does not matter: any may be delivered next.
   const net = world.net.map((message) => JSON.stringify(message)).toSorted();
-  const { now, runners, worked, terminal, terminalEpoch } = world;
-  return JSON.stringify([now, attempt, runners, net, worked, terminal, terminalEpoch]);
+  const { now, runners, worked, terminal } = world;
+  return JSON.stringify([now, attempt, runners, net, worked, terminal]);
 }
 
 interface Rules {
@@ -156,63 +156,54 @@ function* successors(world: World, rules: Rules): Generator<World | string> {
 
 function* runnerActions(world: World, name: RunnerName, rules: Rules): Generator<World | string> {
   const runner = world.runners[name];
-  const send = (command: Command): World => ({
-    ...world,
-    net: [...world.net, { from: name, sent: world.now, command }],
-  });
-  const room = world.net.length < rules.bounds.messages;
   const holds = world.now < runner.leaseUntil;
-  if (room && runner.phase === "idle") {
-    yield send({ do: "claim", runner: name, claimId: name, ttlMs: TTL });
-  }
-  if (room && holds && runner.phase !== "ended") {
-    yield send({ do: "heartbeat", epoch: runner.epoch, ttlMs: TTL });
-    const to = runner.phase === "leased" ? "preparing" : "finalizing";
-    yield send({ do: "move", epoch: runner.epoch, to });
-    if (runner.phase === "leased") yield send({ do: "move", epoch: runner.epoch, to: "running" });
-  }
   // Work goes on in the sandbox without the runner, until its own deadline kills it.
   if (runner.phase === "running" && holds) yield { ...world, worked: true };
-  if (!room || runner.phase === "idle") return;
-  // A paused runner may send its report at any later time.
+  if (world.net.length >= rules.bounds.messages) return;
+  for (const command of commandsOf(name, runner, holds)) {
+    yield { ...world, net: [...world.net, { from: name, sent: world.now, command }] };
+  }
+}
+
+/** What a runner may say now. A paused one may send its report at any later time. */
+function commandsOf(name: RunnerName, runner: Runner, holds: boolean): Command[] {
+  const { epoch, phase } = runner;
+  if (phase === "idle") return [{ do: "claim", runner: name, claimId: name, ttlMs: TTL }];
+  const commands: Command[] = [];
+  if (holds && phase !== "ended") {
+    commands.push({ do: "heartbeat", epoch, ttlMs: TTL });
+    const moves =
+      phase === "leased" ? (["preparing", "running"] as const) : (["finalizing"] as const);
+    commands.push(...moves.map((to) => ({ do: "move", epoch, to }) as const));
+  }
   for (const verdict of ["succeeded", "failed", "cancelled", "timed_out"] as const) {
-    const report = {
-      digest: `${name}-${verdict}`,
-      verdict,
-      effect: "complete",
-      killConfirmed: true,
-    } as const;
-    yield send({ do: "complete", epoch: runner.epoch, report });
+    const report = { digest: `${name}-${verdict}`, verdict, killConfirmed: true } as const;
+    commands.push({ do: "complete", epoch, report: { ...report, effect: "complete" } });
   }
   const unproved = {
     digest: `${name}-unproved`,
     verdict: "cancelled",
-    effect: "unknown",
     killConfirmed: false,
   } as const;
-  yield send({ do: "complete", epoch: runner.epoch, report: unproved });
+  commands.push({ do: "complete", epoch, report: { ...unproved, effect: "unknown" } });
+  return commands;
 }
 
 function deliver(world: World, message: Message, rules: Rules): World | string {
-  const after = apply(world, message.command, rules, message);
-  return after;
+  const before = world.attempt;
+  const after = apply(world, message.command, rules);
+  if (typeof after === "string") return after;
+  const decision = rules.step(before, message.command, world.now);
+  return decision.ok ? hear(after, message) : after;
 }
 
-function apply(world: World, command: Command, rules: Rules, message?: Message): World | string {
-  const before = world.attempt;
-  const decision = rules.step(before, command, world.now);
-  const attempt: Attempt = { ...before, ...decision.changes };
-  const broken = violationOf(world, attempt, command, decision);
+function apply(world: World, command: Command, rules: Rules): World | string {
+  const decision = rules.step(world.attempt, command, world.now);
+  const attempt: Attempt = { ...world.attempt, ...decision.changes };
+  const broken = violationOf({ world, after: attempt, command, decision });
   if (broken !== null) return broken;
   const ended = isTerminal(attempt.state) && world.terminal === null;
-  const next: World = {
-    ...world,
-    attempt,
-    terminal: ended ? attempt.state : world.terminal,
-    terminalEpoch: ended ? attempt.epoch : world.terminalEpoch,
-  };
-  if (message === undefined || !decision.ok) return next;
-  return hear(next, message);
+  return { ...world, attempt, terminal: ended ? attempt.state : world.terminal };
 }
 
 /** The runner hears the answer at once; a lost answer is the case in which its message was lost. */
@@ -236,46 +227,85 @@ function hear(world: World, { from, sent, command }: Message): World {
   return { ...world, runners: { ...world.runners, [from]: heard } };
 }
 
-/** What must never be, whatever happens. */
-function violationOf(
-  world: World,
-  after: Attempt,
-  command: Command,
-  decision: Step,
-): string | null {
-  const before = world.attempt;
-  const over = before.leaseExpires !== null && world.now >= before.leaseExpires;
-  if (world.terminal !== null && after.state !== world.terminal) return "a terminal state changed";
-  if (isTerminal(before.state) && Object.keys(decision.changes).length > 0) {
-    return "something of a terminal attempt changed";
-  }
-  if (after.effect === "none" && isTerminal(after.state) && world.worked) {
-    return "an effect was denied that happened";
-  }
-  if ("epoch" in command && decision.ok && !isTerminal(before.state)) {
-    if (command.epoch !== before.epoch) return "a stale epoch was accepted";
-    if (over) return "a call was accepted after the lease";
-  }
-  if (command.do === "claim" && decision.ok && after.epoch > 1)
-    return "an attempt was leased twice";
-  if (command.do === "complete" && decision.ok) return reportViolation(world, after, command);
-  const newlyLost = after.state === "lost" && before.state !== "lost";
-  if (newlyLost && !over) return "a living lease was lost";
-  return null;
+interface Made {
+  readonly world: World;
+  readonly after: Attempt;
+  readonly command: Command;
+  readonly decision: Step;
 }
 
-function reportViolation(
-  world: World,
-  after: Attempt,
-  { report }: Extract<Command, { do: "complete" }>,
-): string | null {
-  if (after.terminalDigest !== report.digest) return "another report was answered as accepted";
-  if (isTerminal(world.attempt.state)) return null;
-  if (report.verdict === "cancelled" && world.attempt.state !== "cancelling")
-    return "cancelled unasked";
-  const proved = report.killConfirmed || !["cancelled", "timed_out"].includes(after.state);
-  if (!proved) return "ended without proof";
-  return report.verdict === "timed_out" && world.now < DEADLINE
-    ? "timed out before the deadline"
-    : null;
+/** What must never be, whatever happens: the name of each rule and when it is broken. */
+const RULES: readonly (readonly [string, (made: Made) => boolean])[] = [
+  [
+    "a terminal state changed",
+    ({ world, after }) => world.terminal !== null && after.state !== world.terminal,
+  ],
+  [
+    "something of a terminal attempt changed",
+    ({ world, decision }) =>
+      isTerminal(world.attempt.state) && Object.keys(decision.changes).length > 0,
+  ],
+  [
+    "an effect was denied that happened",
+    ({ world, after }) => after.effect === "none" && isTerminal(after.state) && world.worked,
+  ],
+  [
+    "a stale epoch was accepted",
+    (made) => acceptedLive(made) && epochOf(made) !== made.world.attempt.epoch,
+  ],
+  ["a call was accepted after the lease", (made) => acceptedLive(made) && leaseOver(made)],
+  ["an attempt was leased twice", ({ after }) => after.epoch > 1],
+  [
+    "a living lease was lost",
+    (made) =>
+      made.after.state === "lost" && made.world.attempt.state !== "lost" && !leaseOver(made),
+  ],
+  [
+    "another report was answered as accepted",
+    (made) =>
+      made.decision.ok &&
+      reportOf(made) !== null &&
+      made.after.terminalDigest !== reportOf(made)?.digest,
+  ],
+  [
+    "cancelled unasked",
+    (made) =>
+      acceptedLive(made) &&
+      reportOf(made)?.verdict === "cancelled" &&
+      made.world.attempt.state !== "cancelling",
+  ],
+  [
+    "ended without proof",
+    (made) =>
+      acceptedLive(made) &&
+      reportOf(made)?.killConfirmed === false &&
+      ["cancelled", "timed_out"].includes(made.after.state),
+  ],
+  [
+    "timed out before the deadline",
+    (made) =>
+      acceptedLive(made) && reportOf(made)?.verdict === "timed_out" && made.world.now < DEADLINE,
+  ],
+];
+
+function violationOf(made: Made): string | null {
+  return RULES.find(([, broken]) => broken(made))?.[0] ?? null;
+}
+
+function epochOf({ command }: Made): number | null {
+  return "epoch" in command ? command.epoch : null;
+}
+
+function reportOf({ command }: Made): Report | null {
+  return command.do === "complete" ? command.report : null;
+}
+
+/** A runner's call that was accepted for an attempt that still lived. */
+function acceptedLive(made: Made): boolean {
+  return epochOf(made) !== null && made.decision.ok && !isTerminal(made.world.attempt.state);
+}
+
+function leaseOver({ world }: Made): boolean {
+  const { leaseExpires } = world.attempt;
+  return leaseExpires !== null && world.now >= leaseExpires;
 }

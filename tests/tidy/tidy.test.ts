@@ -28,9 +28,9 @@ test("no source file breaks a rule of the house", () => {
 test.for([
   ["a long file", "one.ts", "// line\n".repeat(401)],
   ["a name that says nothing", "plane/base/utils.ts", "// x\n"],
-  ["a skipped test", "one.test.ts", "test.sk" + "ip('x', f)\n"],
-  ["unfinished work", "one.py", "# TO" + "DO: later\n"],
-])("the rules notice %s", ([, path, text]) => {
+  ["a skipped test", "one.test.ts", `test.${["sk", "ip"].join("")}('x', f)\n`],
+  ["unfinished work", "one.py", `# ${["TO", "DO"].join("")}: later\n`],
+] as const)("the rules notice %s", ([, path, text]) => {
   expect(fileFaults(path, text)).toHaveLength(1);
 });
 

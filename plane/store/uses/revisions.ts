@@ -92,7 +92,7 @@ export async function countExecuted(
     .where("playbook", "=", use.playbook)
     .where("used_by", "is not", null)
     .executeTakeFirstOrThrow();
-  return Number(row.used);
+  return row.used;
 }
 
 export async function readBundle(

@@ -7,9 +7,6 @@ import type { RowLocks } from "../../transaction.ts";
 const CONNECTIONS_MAX = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Type ids of bigint and numeric: every such column of ours fits a safe integer. */
-const WHOLE_NUMBERS = [20, 1700] as const;
-
 /** Rows stay locked until the transaction ends; a claim leaves out what another plane holds. */
 export const postgresRows: RowLocks = {
   hold: (query) => query.forUpdate(),
@@ -23,7 +20,8 @@ export interface PostgresConnection {
 
 /** Connects on first use. `onLost` hears of idle connections that broke; a query that fails rejects by itself. */
 export function connectPostgres(url: string, onLost: (error: Error) => void): PostgresConnection {
-  for (const type of WHOLE_NUMBERS) pg.types.setTypeParser(type, Number);
+  // Every bigint of ours fits a safe integer.
+  pg.types.setTypeParser(pg.types.builtins.INT8, Number);
   const pool = new pg.Pool({
     connectionString: url,
     max: CONNECTIONS_MAX,
