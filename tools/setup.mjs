@@ -1,5 +1,6 @@
 // Sets up everything that building, running and testing need. Plain JavaScript without dependencies: it runs on Node 20.
 // Every step says what it does and how long it took; a step whose result is already there is quick.
+// usage: node tools/setup.mjs [--dev] [SCRIPT ...], the scripts are run afterwards on Node 24.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -63,11 +64,14 @@ function atLeast(version, minimum) {
   return parts[0] > minimum[0] || (parts[0] === minimum[0] && parts[1] >= minimum[1]);
 }
 
-/** npm puts node_modules/.bin first on the path of its scripts, and there lies Node 24. */
-function checkNode() {
+/** The Node that npm brought along, or else the machine's. */
+function ownNode() {
   const own = join(ROOT, "node_modules/.bin/node");
-  const node = existsSync(own) ? own : process.execPath;
-  const version = run(node, ["--version"]).trim();
+  return existsSync(own) ? own : process.execPath;
+}
+
+function checkNode() {
+  const version = run(ownNode(), ["--version"]).trim();
   if (!atLeast(version, NODE_MIN)) {
     throw new SetupError(
       `Node ${NODE_MIN.join(".")} or newer is needed and npm brought none for this machine. Install Node 24.`,
@@ -154,6 +158,13 @@ function makeToolchain() {
   return made;
 }
 
+/** Runs a script of the project on the right Node. Ends this process when it fails. */
+function runScript(script) {
+  const env = { ...process.env, PATH: `${dirname(ownNode())}:${process.env.PATH}` };
+  const done = spawnSync(ownNode(), [script], { cwd: ROOT, env, stdio: "inherit" });
+  if (done.status !== 0) process.exit(done.status ?? 1);
+}
+
 try {
   mkdirSync(HOME, { recursive: true });
   step("npm packages", installPackages);
@@ -170,3 +181,5 @@ try {
   console.error(`setup: ${error.message}`);
   process.exit(1);
 }
+for (const script of process.argv.slice(2).filter((word) => !word.startsWith("--")))
+  runScript(script);

@@ -9,7 +9,6 @@ export interface Step {
   readonly name: string;
   readonly command: readonly string[];
   readonly cwd?: string;
-  readonly env?: Readonly<Record<string, string>>;
   /** Show the output as it comes instead of only when the step fails. */
   readonly loud?: boolean;
 }
@@ -30,7 +29,6 @@ export function runSteps(steps: readonly Step[]): void {
     const [program = "", ...args] = step.command;
     const done = spawnSync(program, args, {
       cwd: step.cwd ?? ROOT,
-      env: { ...process.env, ...step.env },
       stdio: step.loud === true ? ["ignore", "inherit", "inherit"] : ["ignore", "pipe", "pipe"],
       encoding: "utf8",
       maxBuffer: 64 * 1024 * 1024,

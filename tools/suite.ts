@@ -2,8 +2,6 @@
 import { join } from "node:path";
 import { npmProgram, pythonProgram, ROOT, runSteps } from "./steps.ts";
 
-const long = process.argv.includes("--long");
-
 runSteps([
   {
     name: "callback on real Ansible",
@@ -14,7 +12,6 @@ runSteps([
   {
     name: "the whole",
     command: [npmProgram("vitest"), "run", "--project", "whole"],
-    env: long ? { AIM_TEST_LONG: "1" } : {},
     loud: true,
   },
 ]);
