@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // aim-runner: claims attempts from the plane and carries each out in a sandbox of its own.
-import { chmodSync, chownSync, mkdirSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { DRIVERS } from "@aim/drivers/drivers";
@@ -28,6 +28,18 @@ function makeRuntimeDir(settings: RunnerSettings): string {
   const own = process.getuid?.() ?? 0;
   chownSync(settings.runtimeDir, own, process.getgid?.() ?? 0);
   return settings.runtimeDir;
+}
+
+/** Leaves nothing behind; a sandbox that could not be proved dead keeps its folder for the next runner. */
+function removeRuntimeDir(runtimeDir: string): void {
+  rmSync(join(runtimeDir, "tools"), { recursive: true, force: true });
+  for (const folder of [join(runtimeDir, "s"), runtimeDir]) {
+    try {
+      rmdirSync(folder);
+    } catch {
+      return;
+    }
+  }
 }
 
 async function main(): Promise<void> {
@@ -74,6 +86,7 @@ async function main(): Promise<void> {
   const loop = failed === 0 ? startClaimLoop(parts, settings.slots, register) : null;
   const stop = async (): Promise<void> => {
     await loop?.drain();
+    removeRuntimeDir(runtimeDir);
     process.exit(0);
   };
   process.once("SIGTERM", () => void stop());

@@ -23,7 +23,7 @@ export interface SaveRevision {
   readonly files: readonly BundleFile[];
 }
 
-/** A revision prepared again unchanged gets a new expiry; a used one stays used. */
+/** A revision prepared again before its use gets a new expiry. After its use the same content is another one. */
 export async function saveRevision({ db }: Write, use: SaveRevision): Promise<void> {
   const { revision } = use;
   await db
