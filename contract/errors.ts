@@ -48,7 +48,7 @@ export const PROBLEMS = {
   ],
   vault_password_missing: [
     422,
-    "A file of the project is vaulted as a whole and no vault password slot is declared.",
+    "A file is vaulted as a whole: variables need a vault_password slot, playbooks and tasks cannot be reviewed.",
   ],
   content_unsupported: [422, "The project holds something other than regular files and folders."],
   content_too_large: [422, "The project has too many files or bytes."],

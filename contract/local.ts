@@ -58,6 +58,7 @@ export type RegisteredProject = Static<typeof RegisteredProjectSchema>;
 export const CredentialsSchema = Type.Record(
   SlotNameSchema,
   Type.String({ minLength: 1, maxLength: 65_536 }),
+  closed,
 );
 export type Credentials = Static<typeof CredentialsSchema>;
 

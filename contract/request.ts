@@ -53,6 +53,8 @@ export const FINDINGS = {
   destructive: "This task removes or stops something.",
   secret_like_variable:
     "This variable has a name like a secret and stands in the inventory in plain text.",
+  vaulted_variables:
+    "This file of variables is vaulted as a whole; what it sets is outside the review.",
   debugger: "The task debugger is switched off.",
 } as const;
 export type FindingCode = keyof typeof FINDINGS;

@@ -21,8 +21,9 @@ export function startEmbeddedRunner(stateDir: string, log: Logger): EmbeddedRunn
 
   function start(): void {
     const started = performance.now();
-    const runner = spawn(process.execPath, [RUNNER, "--state", stateDir], {
-      stdio: ["ignore", "ignore", "inherit"],
+    const runner = spawn(process.execPath, [RUNNER, "--state", stateDir, "--embedded"], {
+      // Standard input ends with this process, however it ends: the runner then finishes what it holds.
+      stdio: ["pipe", "ignore", "inherit"],
     });
     child = runner;
     ended = new Promise((resolve) => {

@@ -1,6 +1,14 @@
 #!/usr/bin/env node
 // aim-runner: claims attempts from the plane and carries each out in a sandbox of its own.
-import { chmodSync, chownSync, mkdirSync, rmdirSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { DRIVERS } from "@aim/drivers/drivers";
@@ -30,10 +38,19 @@ function makeRuntimeDir(settings: RunnerSettings): string {
   return settings.runtimeDir;
 }
 
-/** Leaves nothing behind; a sandbox that could not be proved dead keeps its folder for the next runner. */
-function removeRuntimeDir(runtimeDir: string): void {
-  rmSync(join(runtimeDir, "tools"), { recursive: true, force: true });
-  for (const folder of [join(runtimeDir, "s"), runtimeDir]) {
+/** Tools that a runner staged and could not remove, since it was killed. */
+function removeDeadTools(runtimeDir: string): void {
+  for (const name of readdirSync(runtimeDir)) {
+    const pid = /^tools-(\d+)$/.exec(name)?.[1];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) {
+      rmSync(join(runtimeDir, name), { recursive: true, force: true });
+    }
+  }
+}
+
+/** A sandbox that could not be proved dead keeps its folder, and with it the ones above, for the next runner. */
+function removeEmpty(folders: readonly string[]): void {
+  for (const folder of folders) {
     try {
       rmdirSync(folder);
     } catch {
@@ -46,7 +63,9 @@ async function main(): Promise<void> {
   process.umask(0o022);
   const settings = readRunnerSettings(process.argv.slice(2), process.env);
   const runtimeDir = makeRuntimeDir(settings);
-  const toolchain = loadToolchain(settings.toolchainFile, join(runtimeDir, "tools"));
+  removeDeadTools(runtimeDir);
+  const tools = join(runtimeDir, `tools-${process.pid}`);
+  const toolchain = loadToolchain(settings.toolchainFile, tools);
   const sandboxes = createSandboxSource(toolchain, {
     bwrap: "/usr/bin/bwrap",
     runtimeDir: join(runtimeDir, "s"),
@@ -86,11 +105,14 @@ async function main(): Promise<void> {
   const loop = failed === 0 ? startClaimLoop(parts, settings.slots, register) : null;
   const stop = async (): Promise<void> => {
     await loop?.drain();
-    removeRuntimeDir(runtimeDir);
+    rmSync(tools, { recursive: true, force: true });
+    removeEmpty([join(runtimeDir, "s"), runtimeDir]);
     process.exit(0);
   };
   process.once("SIGTERM", () => void stop());
   process.once("SIGINT", () => void stop());
+  // An embedded runner's input ends with its plane. Alone it would wait for ever beside the next plane's own runner.
+  if (settings.embedded) process.stdin.once("end", () => void stop()).resume();
   if (loop === null) setInterval(() => undefined, 60_000);
 }
 

@@ -10,6 +10,8 @@ export interface RunnerSettings {
   readonly runtimeDir: string;
   /** Where set-up wrote which Python environment to use. */
   readonly toolchainFile: string;
+  /** The plane that started this runner holds its standard input. */
+  readonly embedded: boolean;
   /** How many attempts at once. */
   readonly slots: number;
   /** Uid of everything in a sandbox when the runner is root, else null. */
@@ -26,7 +28,11 @@ export function readRunnerSettings(
 ): RunnerSettings {
   const { values } = parseArgs({
     args: [...argv],
-    options: { state: { type: "string" }, slots: { type: "string" } },
+    options: {
+      state: { type: "string" },
+      slots: { type: "string" },
+      embedded: { type: "boolean" },
+    },
   });
   if (values.state === undefined) throw new Error("--state DIR is missing");
   const uid = process.getuid?.() ?? 0;
@@ -37,6 +43,7 @@ export function readRunnerSettings(
     runtimeDir: join(base, `aim-${name}`),
     toolchainFile:
       env["AIM_TOOLCHAIN"] ?? fileURLToPath(new URL("../.aim/toolchain.json", import.meta.url)),
+    embedded: values.embedded === true,
     slots: values.slots === undefined ? SLOTS : Number(values.slots),
     sandboxUid: uid === 0 ? SANDBOX_UID : null,
   };

@@ -39,6 +39,7 @@ const AnswerSchema = Type.Union([
     ),
     selected: Type.Array(Type.String()),
     secret_like_variables: Type.Array(Type.String()),
+    findings: Type.Array(Type.Object({ code: Type.String(), at: place })),
   }),
   Type.Object({
     ok: Type.Literal(false),
@@ -59,6 +60,7 @@ export async function inspectAnsible(context: InspectionContext): Promise<Inspec
   const analysis = analyse(sources.yaml, "playbook" in inputs ? inputs.playbook : null);
   const findings = [
     ...inventoryFindings(answer),
+    ...vaultFindings(answer, context),
     ...codeFindings(context.files),
     ...config.findings,
     ...analysis.findings,
@@ -137,6 +139,7 @@ function questionOf(inputs: RunInputs | InventoryInputs, workspace: string): str
     inventory: inputs.inventory.map((path) => `${workspace}/${path}`),
     limit: inputs.limit ?? null,
     hosts: inputs.hosts.length > 0 ? inputs.hosts : null,
+    vault: "credential_slots" in inputs && inputs.credential_slots.includes("vault_password"),
     extra_vars_names: "variables" in inputs ? Object.keys(inputs.variables) : [],
   });
 }
@@ -159,6 +162,15 @@ function inventoryFindings(answer: Extract<Answer, { ok: true }>): Finding[] {
     findings.push(finding("secret_like_variable", name));
   }
   return findings;
+}
+
+function vaultFindings(
+  answer: Extract<Answer, { ok: true }>,
+  context: InspectionContext,
+): Finding[] {
+  return answer.findings
+    .filter(({ code }) => code === "vaulted_variables")
+    .map(({ at }) => finding("vaulted_variables", placeText(at, context)));
 }
 
 const SSH_CONNECTIONS = new Set([

@@ -82,6 +82,9 @@ function claim(attempt: Attempt, command: Extract<Command, { do: "claim" }>, now
   };
 }
 
+/** No runner ever had it: nothing happened and nothing can be left running. */
+const neverStarted: Changes = { effect: "none", killConfirmed: true };
+
 function cancel(attempt: Attempt, now: number): Step {
   if (isTerminal(attempt.state) || attempt.state === "cancelling") return unchanged;
   if (attempt.state === "queued") {
@@ -89,8 +92,8 @@ function cancel(attempt: Attempt, now: number): Step {
       ok: true,
       changes: {
         ...ended("cancelled", now),
+        ...neverStarted,
         cancelRequested: now,
-        effect: "none",
         failureCategory: "cancelled",
       },
     };
@@ -104,7 +107,7 @@ function reap(attempt: Attempt, now: number): Step {
     if (now < attempt.deadline) return unchanged;
     return {
       ok: true,
-      changes: { ...ended("timed_out", now), effect: "none", failureCategory: "timeout" },
+      changes: { ...ended("timed_out", now), ...neverStarted, failureCategory: "timeout" },
     };
   }
   return leaseEnded(attempt, now) ? { ok: true, changes: lost(attempt, now) } : unchanged;

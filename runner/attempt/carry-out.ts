@@ -15,6 +15,8 @@ import { report } from "./report.ts";
 import { startTool } from "./tool.ts";
 import type { Attempt } from "./under-way.ts";
 
+const CLOCKS_DIFFER_MS = 500;
+
 export async function carryOut(parts: RunnerParts, grant: AttemptGrant): Promise<void> {
   const attempt = begin(parts, grant);
   const lease = keepLease({
@@ -160,7 +162,9 @@ async function moveTo(
 }
 
 function stopTool(attempt: Attempt, graceMs: number): void {
-  attempt.stop ??= performance.now() >= attempt.deadline ? "timed_out" : "cancelled";
+  // The plane's clock may be a little ahead of ours: what stops beside the deadline was stopped by it.
+  const beside = performance.now() >= attempt.deadline - CLOCKS_DIFFER_MS;
+  attempt.stop ??= beside ? "timed_out" : "cancelled";
   attempt.graceMs = graceMs;
   attempt.phase = "stopping";
   void attempt.tool?.process.stop(graceMs);

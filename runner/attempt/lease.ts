@@ -19,8 +19,8 @@ export interface Lease {
   readonly stop: () => void;
 }
 
-/** A stop is noticed with the next beat, so beats come at least once a second. */
-const BEAT_MS = 1_000;
+/** A stop is noticed with the next beat: this long it takes at most until it reaches the tool. */
+const BEAT_MS = 500;
 
 /** Beats at least three times in a lease's life; counts the life from the moment a beat was sent, never from its answer. */
 export function keepLease(parts: LeaseParts): Lease {

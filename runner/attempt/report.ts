@@ -4,6 +4,7 @@ import {
   AimError,
   canonicalJson,
   type Completion,
+  type Evidence,
   type Manifest,
   type Outcome,
 } from "@aim/contract";
@@ -12,6 +13,7 @@ import type { RunnerParts } from "../parts.ts";
 import type { Attempt } from "./under-way.ts";
 
 const RETRY_MS = 500;
+const MARGIN_MS = 5_000;
 
 export async function report(
   parts: RunnerParts,
@@ -22,13 +24,12 @@ export async function report(
   const proof = sandbox === null ? { killConfirmed: true } : await sandbox.destroy();
   await attempt.queue.close();
   keepRecords(attempt, outcome);
-  const stored = await upload(parts, attempt);
-  const whole = stored && attempt.emitter.keptAll();
+  const evidence = await upload(parts, attempt);
   const manifest = manifestOf({
     attemptId: grant.attempt_id,
     jobType: grant.spec.job_type,
     files: attempt.shelf.all().map(({ file }) => file),
-    evidence: whole ? "complete" : "partial",
+    evidence: evidence === "complete" && !attempt.emitter.keptAll() ? "partial" : evidence,
     sandbox: sandboxFacts(attempt),
   });
   const completion: Completion = {
@@ -49,7 +50,8 @@ function keepRecords({ shelf, emitter }: Attempt, outcome: Outcome): void {
   shelf.keep("result/result.json", "result", `${canonicalJson(outcome)}\n`);
 }
 
-async function upload(parts: RunnerParts, attempt: Attempt): Promise<boolean> {
+/** Answers how much of the shelf the plane has taken: all, a part or nothing. */
+async function upload(parts: RunnerParts, attempt: Attempt): Promise<Evidence> {
   const { attempt_id: id, epoch } = attempt.grant;
   const send = async ({ file, bytes }: Artifact): Promise<boolean> => {
     for (let tries = 0; tries < 3; tries += 1) {
@@ -63,9 +65,11 @@ async function upload(parts: RunnerParts, attempt: Attempt): Promise<boolean> {
     }
     return false;
   };
-  let all = true;
-  for (const artifact of attempt.shelf.all()) all = (await send(artifact)) && all;
-  return all;
+  let taken = 0;
+  const shelf = attempt.shelf.all();
+  for (const artifact of shelf) taken += Number(await send(artifact));
+  if (taken === shelf.length) return "complete";
+  return taken === 0 ? "none" : "partial";
 }
 
 function sandboxFacts({ sandbox }: Attempt): Manifest["sandbox"] {
@@ -89,7 +93,8 @@ function sandboxFacts({ sandbox }: Attempt): Manifest["sandbox"] {
 
 /** Repeats until the plane has answered: a completion that was accepted is answered the same again. */
 async function tell(parts: RunnerParts, attempt: Attempt, completion: Completion): Promise<void> {
-  const until = performance.now() + Math.max(attempt.grant.lease_ms, 30_000);
+  // A plane that comes back gives every lease one more life; after that it would not listen.
+  const until = performance.now() + 2 * attempt.grant.lease_ms + MARGIN_MS;
   while (!attempt.lost && performance.now() < until) {
     try {
       await parts.plane.complete(attempt.grant.attempt_id, completion);

@@ -33,6 +33,10 @@ _ENVIRONMENT: Final = {
 }
 
 
+_VAULT_HEADER: Final = b"$ANSIBLE_VAULT;"
+_VARIABLE_FOLDERS: Final = frozenset(("group_vars", "host_vars", "vars", "defaults"))
+
+
 class Request(NamedTuple):
     playbook: str | None = None
     inventory: tuple[str, ...] = ()
@@ -40,6 +44,8 @@ class Request(NamedTuple):
     hosts: tuple[str, ...] | None = None
     extra_vars_names: tuple[str, ...] = ()
     role: str | None = None
+    # A vault password comes with the run: variables vaulted as a whole are left out of the review.
+    vault: bool = False
 
 
 def parse_request(value: object) -> Request:
@@ -55,8 +61,20 @@ def parse_request(value: object) -> Request:
             if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
                 raise ValueError(key)
             lists[key] = tuple(items)
+    vault = value.get("vault", False)
+    if not isinstance(vault, bool):
+        raise ValueError("vault")
     texts: dict[str, Any] = {key: value.get(key) for key in ("playbook", "limit", "role")}
-    return Request(**texts, **lists)
+    return Request(**texts, **lists, vault=vault)
+
+
+def _is_vaulted(path: str) -> bool:
+    with open(path, "rb") as source:
+        return source.read(len(_VAULT_HEADER)) == _VAULT_HEADER
+
+
+def _holds_variables(path: str) -> bool:
+    return not _VARIABLE_FOLDERS.isdisjoint(path.split(os.sep)[:-1])
 
 
 class Inspection:
@@ -78,7 +96,7 @@ class Inspection:
         init_plugin_loader(context.CLIARGS.get("collections_path") or [])
         _forbid_foreign_code()
         VaultSecretsContext.initialize(VaultSecretsContext([]))
-        self.loader = DataLoader()
+        self.loader = self._review_loader(DataLoader)
         self.loader.set_vault_secrets([])
         self.inventory: Any = None
         self.variables: Any = None
@@ -110,6 +128,24 @@ class Inspection:
             "findings": self.findings,
             "secret_like_variables": secrets,
         }
+
+    def _review_loader(self, base: Any) -> Any:
+        inspection = self
+
+        class ReviewLoader(base):  # type: ignore[misc]
+            """Leaves out variables that only the run can decrypt, and says which."""
+
+            def load_from_file(self, file_name: str, *args: Any, **kwargs: Any) -> Any:
+                path = self.path_dwim(file_name)
+                left_out = inspection.request.vault and _holds_variables(path)
+                if left_out and os.path.isfile(path) and _is_vaulted(path):
+                    finding = {"code": "vaulted_variables", "at": [path, 1]}
+                    if finding not in inspection.findings:
+                        inspection.findings.append(finding)
+                    return {}
+                return super().load_from_file(file_name, *args, **kwargs)
+
+        return ReviewLoader()
 
     def _check_playbook_path(self) -> None:
         from aim_faults import Refusal
