@@ -12,6 +12,7 @@ import { createEmitter } from "./emitter.ts";
 import { failedOutcome, Stopped } from "./failed.ts";
 import { keepLease } from "./lease.ts";
 import { report } from "./report.ts";
+import { patiently } from "./patience.ts";
 import { startTool } from "./tool.ts";
 import type { Attempt } from "./under-way.ts";
 
@@ -29,7 +30,10 @@ export async function carryOut(parts: RunnerParts, grant: AttemptGrant): Promise
       last_event_sequence: attempt.queue.lastSequence(),
       events_lost: attempt.queue.lost(),
     }),
-    onExtended: (ms) => attempt.sandbox?.extendDeadline(ms),
+    onExtended: (ms) => {
+      attempt.leaseUntil = performance.now() + ms;
+      attempt.sandbox?.extendDeadline(ms);
+    },
     onCancel: (graceMs) => stopTool(attempt, graceMs),
     onLost: () => {
       attempt.lost = true;
@@ -58,6 +62,7 @@ function begin(parts: RunnerParts, grant: AttemptGrant): Attempt {
     emitter: createEmitter(id, queue, timestamp),
     shelf: createShelf(),
     deadline: performance.now() + grant.deadline_ms,
+    leaseUntil: performance.now() + grant.lease_ms,
     sandbox: null,
     tool: null,
     stop: null,
@@ -75,9 +80,13 @@ async function outcomeOf(parts: RunnerParts, attempt: Attempt): Promise<Outcome>
     await moveTo(parts, attempt, "preparing");
     const sandbox = await parts.sandboxes.open(sandboxId(attempt), spec.runner_requirements);
     attempt.sandbox = sandbox;
-    sandbox.extendDeadline(attempt.grant.lease_ms);
+    sandbox.extendDeadline(Math.max(0, attempt.leaseUntil - performance.now()));
     const workspace = await fillWorkspace(
-      { root: sandbox.workspace, uid: parts.sandboxes.config.uid, fetch: parts.plane.blob },
+      {
+        root: sandbox.workspace,
+        uid: parts.sandboxes.config.uid,
+        fetch: (sha256) => patiently(attempt, () => parts.plane.blob(sha256)),
+      },
       attempt.grant.files,
     );
     const credentials = await takeCredentials(parts, attempt);
@@ -148,7 +157,8 @@ async function moveTo(
   to: "preparing" | "running" | "finalizing",
 ): Promise<void> {
   const { attempt_id: id, epoch } = attempt.grant;
-  const answer = await parts.plane.move(id, { epoch, to }).catch((error: unknown) => {
+  const move = () => parts.plane.move(id, { epoch, to });
+  const answer = await patiently(attempt, move).catch((error: unknown) => {
     // Moving on after a stop was asked for is refused, perhaps before a beat told of it; the tool must not be started.
     if (error instanceof AimError && error.code === "state_conflict") {
       stopTool(attempt, attempt.graceMs);

@@ -16,6 +16,8 @@ export interface Attempt {
   readonly timestamp: () => string;
   /** On this process's own monotonic line. */
   readonly deadline: number;
+  /** Until then the lease lives, counted from the moment its last extension was asked for. */
+  leaseUntil: number;
   sandbox: Sandbox | null;
   tool: StartedTool | null;
   stop: Stop | null;
