@@ -52,3 +52,35 @@ export interface Job {
   readonly bundleDigest: string;
   readonly created: number;
 }
+
+/** What a new attempt is told; everything else follows from its being new. */
+export type Accepted = Pick<
+  Attempt,
+  "id" | "jobId" | "customer" | "number" | "deadline" | "graceMs" | "created"
+>;
+
+/** An attempt that waits for its first runner. */
+export function waitingAttempt(accepted: Accepted): Attempt {
+  return {
+    ...accepted,
+    state: "queued",
+    effect: "none",
+    evidence: "none",
+    killConfirmed: false,
+    failureCategory: null,
+    remoteWork: "none",
+    epoch: 0,
+    runner: null,
+    claimId: null,
+    leaseExpires: null,
+    started: null,
+    ended: null,
+    cancelRequested: null,
+    everRunning: false,
+    terminalDigest: null,
+    lastSequence: 0,
+    eventsLost: 0,
+    manifestDigest: null,
+    result: null,
+  };
+}

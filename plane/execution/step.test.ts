@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ATTEMPT_STATES, isTerminal, mayMove, type AttemptState } from "@aim/contract";
-import type { Attempt } from "./attempt.ts";
+import { waitingAttempt, type Attempt } from "./attempt.ts";
 import { step, type Command, type Report } from "./step.ts";
 
 const TTL = 1_000;
@@ -9,33 +9,23 @@ const NOW = 10_000;
 function anAttempt(fields: Partial<Attempt> = {}): Attempt {
   const state: AttemptState = fields.state ?? "running";
   const leased = state !== "queued" && !isTerminal(state);
-  return {
+  const waiting = waitingAttempt({
     id: "run_1",
     jobId: "job_1",
     customer: "acme",
     number: 1,
+    deadline: NOW + 60_000,
+    graceMs: 5_000,
+    created: 0,
+  });
+  return {
+    ...waiting,
     state,
-    effect: "none",
-    evidence: "none",
-    killConfirmed: false,
-    failureCategory: null,
-    remoteWork: "none",
     epoch: leased ? 3 : 0,
     runner: leased ? "rnr_1" : null,
     claimId: leased ? "clm_1" : null,
     leaseExpires: leased ? NOW + TTL : null,
-    deadline: NOW + 60_000,
-    graceMs: 5_000,
-    created: 0,
-    started: null,
-    ended: null,
-    cancelRequested: null,
     everRunning: ["running", "finalizing", "cancelling"].includes(state),
-    terminalDigest: null,
-    lastSequence: 0,
-    eventsLost: 0,
-    manifestDigest: null,
-    result: null,
     ...fields,
   };
 }

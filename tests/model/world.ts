@@ -1,7 +1,7 @@
 // A small world around the real `step`: one attempt, two runners, a clock of few ticks, a network that loses, repeats
 // and reorders. Every state that can be reached is visited.
 import { isTerminal, type AttemptState } from "@aim/contract";
-import type { Attempt } from "../../plane/execution/attempt.ts";
+import { waitingAttempt, type Attempt } from "../../plane/execution/attempt.ts";
 import {
   step as realStep,
   type Command,
@@ -58,34 +58,15 @@ export interface Exploration {
 const IDLE: Runner = { epoch: 0, leaseUntil: 0, phase: "idle", stopping: false };
 
 function start(): World {
-  const attempt: Attempt = {
+  const attempt = waitingAttempt({
     id: "run",
     jobId: "job",
     customer: "c",
     number: 1,
-    state: "queued",
-    effect: "none",
-    evidence: "none",
-    killConfirmed: false,
-    failureCategory: null,
-    remoteWork: "none",
-    epoch: 0,
-    runner: null,
-    claimId: null,
-    leaseExpires: null,
     deadline: DEADLINE,
     graceMs: GRACE,
     created: 0,
-    started: null,
-    ended: null,
-    cancelRequested: null,
-    everRunning: false,
-    terminalDigest: null,
-    lastSequence: 0,
-    eventsLost: 0,
-    manifestDigest: null,
-    result: null,
-  };
+  });
   return {
     now: 0,
     attempt,

@@ -48,5 +48,5 @@ export function openSimulatedStore(path: string, faults: Faults): Store {
       // Kysely closes only what it has used.
       if (database.isOpen) database.close();
     },
-  } as unknown as Store;
+  } as Store;
 }

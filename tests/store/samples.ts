@@ -1,6 +1,6 @@
 // Honest defaults for store tests.
 import { newId } from "../../plane/base/ids.ts";
-import type { Attempt, Job } from "../../plane/execution/attempt.ts";
+import { waitingAttempt, type Attempt, type Job } from "../../plane/execution/attempt.ts";
 import type { Store } from "../../plane/store/store.ts";
 import type { Completion, JobSpec, RunEvent } from "@aim/contract";
 
@@ -30,35 +30,16 @@ export const SPEC: JobSpec = {
 };
 
 export function anAttempt(job: Job, fields: Partial<Attempt> = {}): Attempt {
-  return {
+  const waiting = waitingAttempt({
     id: newId("run"),
     jobId: job.id,
     customer: job.customer,
     number: 1,
-    state: "queued",
-    effect: "none",
-    evidence: "none",
-    killConfirmed: false,
-    failureCategory: null,
-    remoteWork: "none",
-    epoch: 0,
-    runner: null,
-    claimId: null,
-    leaseExpires: null,
     deadline: NOW + 60_000,
     graceMs: 5_000,
     created: NOW,
-    started: null,
-    ended: null,
-    cancelRequested: null,
-    everRunning: false,
-    terminalDigest: null,
-    lastSequence: 0,
-    eventsLost: 0,
-    manifestDigest: null,
-    result: null,
-    ...fields,
-  };
+  });
+  return { ...waiting, ...fields };
 }
 
 export function aJob(key: string): Job {

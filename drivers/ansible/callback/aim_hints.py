@@ -220,8 +220,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "*",
         r"subsystem request failed|sftp-server: (?:not found|no such file)"
         r"|sftp (?:is not|protocol|server) .{0,200}(?:available|missing|not)"
-        r"|failed to transfer file .{0,200} sftp|unable to open sftp"
-        r"|failed to connect to the host via sftp: connection closed",
+        r"|failed to transfer file .{0,200} sftp|unable to open sftp|via sftp: connection closed",
         None,
         "sftp_unavailable",
     ),
