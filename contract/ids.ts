@@ -8,7 +8,13 @@ export const JobIdSchema = Type.String({ pattern: `^job_${SUFFIX}$` });
 export const AttemptIdSchema = Type.String({ pattern: `^run_${SUFFIX}$` });
 export const RunnerInstanceIdSchema = Type.String({ pattern: `^rnr_${SUFFIX}$` });
 
-export const ID_PREFIXES = ["job", "run", "rnr", "evt", "ins", "clm", "crd"] as const;
+/** An event that callbacks are told; the same one however often it is sent. */
+export const EventIdSchema = Type.String({ pattern: `^evt_${SUFFIX}$` });
+
+/** What a control plane of its own calls the work; kept and given back, never read. */
+export const CorrelationIdSchema = Type.String({ pattern: "^[A-Za-z0-9._:-]{1,128}$" });
+
+export const ID_PREFIXES = ["job", "run", "rnr", "evt", "ins", "clm", "crd", "pln"] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 /** Lower-case hex of a SHA-256 digest. */

@@ -1,15 +1,234 @@
 // The door of the contract: what plane, runners, drivers and clients agree on. Browser-safe; knows no machine.
-export * from "./canonical-json.ts";
-export * from "./capabilities.ts";
-export * from "./errors.ts";
-export * from "./events.ts";
-export * from "./hints.ts";
-export * from "./ids.ts";
-export * from "./job-spec.ts";
-export * from "./local.ts";
-export * from "./operations.ts";
-export * from "./outcome.ts";
-export * from "./request.ts";
-export * from "./routes.ts";
-export * from "./runner-protocol.ts";
-export * from "./states.ts";
+export {
+  CALLBACKS_MAX,
+  CALLBACK_CONTENT_TYPE,
+  CALLBACK_EVENTS,
+  CALLBACK_SOURCE,
+  CallbackEventSchema,
+  CallbackSchema,
+  DELIVERY_ERRORS,
+  DELIVERY_STATES,
+  DeliverySchema,
+  callbackType,
+} from "./callbacks.ts";
+export type {
+  Callback,
+  CallbackEvent,
+  CallbackEventName,
+  Delivery,
+  DeliveryError,
+  DeliveryState,
+} from "./callbacks.ts";
+export { canonicalJson } from "./canonical-json.ts";
+export type { Json } from "./canonical-json.ts";
+export {
+  ANSIBLE_CORE_VERSION,
+  CapabilitiesSchema,
+  PRODUCT_VERSION,
+  QUALIFICATIONS,
+  executionProgress,
+} from "./capabilities.ts";
+export type { Capabilities, Qualification } from "./capabilities.ts";
+export { AimError, PROBLEMS, PROBLEM_CODES, ProblemSchema, isProblemCode } from "./errors.ts";
+export type { Problem, ProblemCode } from "./errors.ts";
+export {
+  COUNT_NAMES,
+  CountsSchema,
+  DETAIL_EVENT_KINDS,
+  DETAIL_SCHEMA,
+  EVENT_SCHEMAS,
+  EVENT_VERSION,
+  HOST_CODE_POINTS_MAX,
+  HostStatusSchema,
+  LABEL_BYTES_MAX,
+  LABEL_CODE_POINTS_MAX,
+  RunEventSchema,
+  STAGES,
+} from "./events.ts";
+export type { Counts, EventBody, EventKind, HostStatus, RunEvent, RunEventOf } from "./events.ts";
+export {
+  EVIDENCE_PLACES,
+  EVIDENCE_PREDICATE_TYPE,
+  EvidencePredicateSchema,
+  EvidenceStatementSchema,
+  SEAL_PAYLOAD_TYPE,
+  STATEMENT_TYPE,
+  SealEnvelopeSchema,
+  SealKeySchema,
+  SubjectSchema,
+  haveOwnPlaces,
+  preAuthEncoding,
+} from "./evidence.ts";
+export type {
+  EvidencePredicate,
+  EvidenceStatement,
+  SealEnvelope,
+  SealKey,
+  Subject,
+} from "./evidence.ts";
+export {
+  CAUSE_ADVICE,
+  CAUSE_CODES,
+  CauseCodeSchema,
+  HINT_CODES,
+  HINT_MESSAGES,
+  HintCodeSchema,
+  HostErrorSchema,
+  hostError,
+} from "./hints.ts";
+export type { CauseCode, HintCode, HostError } from "./hints.ts";
+export {
+  AttemptIdSchema,
+  CatalogIdSchema,
+  CorrelationIdSchema,
+  EventIdSchema,
+  ID_PREFIXES,
+  JobIdSchema,
+  RunnerInstanceIdSchema,
+  Sha256Schema,
+  TimestampSchema,
+} from "./ids.ts";
+export type { IdPrefix, Timestamp } from "./ids.ts";
+export {
+  API_VERSION,
+  BUNDLE_BYTES_MAX,
+  BUNDLE_FILES_MAX,
+  BUNDLE_FILE_BYTES_MAX,
+  BUNDLE_PATH_BYTES_MAX,
+  BundleFileSchema,
+  JobSpecSchema,
+  RunnerRequirementsSchema,
+  SecretReferenceSchema,
+  SecretSchema,
+  SlotNameSchema,
+} from "./job-spec.ts";
+export type { BundleFile, JobSpec, RunnerRequirements } from "./job-spec.ts";
+export {
+  AcceptanceSchema,
+  CREDENTIAL_SLOTS,
+  CredentialsSchema,
+  ProjectSchema,
+  RegisteredProjectSchema,
+} from "./local.ts";
+export type {
+  Acceptance,
+  CredentialSlot,
+  Credentials,
+  Project,
+  RegisteredProject,
+} from "./local.ts";
+export {
+  ErrorLineSchema,
+  EventLineSchema,
+  OPERATION_BYTES_MAX,
+  OPERATION_NAMES,
+  OPERATION_SCHEMAS,
+  RESPONSE_SCHEMAS,
+  RunStatusSchema,
+} from "./operations.ts";
+export type {
+  Operation,
+  OperationName,
+  OperationOf,
+  ResponseOf,
+  RunStatus,
+  WireLine,
+} from "./operations.ts";
+export {
+  ChangeEvidenceSchema,
+  JournalSummarySchema,
+  OutcomeSchema,
+  RUN_ERRORS,
+  RUN_ERROR_CODES,
+  RunErrorSchema,
+  RunResultSchema,
+  TARGET_OUTCOMES,
+  TARGET_OUTCOME_SCHEMA,
+  TargetSchema,
+  TargetSummarySchema,
+  runError,
+  summarize,
+} from "./outcome.ts";
+export type {
+  ChangeEvidence,
+  JournalSummary,
+  Outcome,
+  RunError,
+  RunErrorCode,
+  RunResult,
+  Target,
+  TargetOutcome,
+  TargetSummary,
+} from "./outcome.ts";
+export {
+  FINDINGS,
+  FINDING_CODES,
+  FindingSchema,
+  HOSTS_MAX,
+  NetworkRuleSchema,
+  NormalizedRequestSchema,
+  PROGRESS_MODES,
+  PreparedSchema,
+  ProgressModeSchema,
+  ReviewSchema,
+  RunRequestSchema,
+} from "./request.ts";
+export type {
+  Finding,
+  FindingCode,
+  NetworkRule,
+  NormalizedRequest,
+  Prepared,
+  Review,
+  RunRequest,
+} from "./request.ts";
+export { ROUTES, pathOf } from "./routes.ts";
+export type { Route, RouteName } from "./routes.ts";
+export {
+  ARTIFACT_PATH_PATTERN,
+  ArtifactFileSchema,
+  AttemptGrantSchema,
+  ClaimRequestSchema,
+  CompletionSchema,
+  EVENTS_PER_BATCH_MAX,
+  EpochSchema,
+  EventBatchSchema,
+  GrantSchema,
+  HeartbeatAnswerSchema,
+  HeartbeatSchema,
+  InspectionGrantSchema,
+  InspectionReportSchema,
+  ManifestSchema,
+  MoveSchema,
+  RegisterSchema,
+  RuntimeFactsSchema,
+} from "./runner-protocol.ts";
+export type {
+  ArtifactFile,
+  AttemptGrant,
+  ClaimRequest,
+  Completion,
+  EventBatch,
+  Grant,
+  Heartbeat,
+  HeartbeatAnswer,
+  InspectionGrant,
+  Manifest,
+  Move,
+  Register,
+  RuntimeFacts,
+} from "./runner-protocol.ts";
+export {
+  ATTEMPT_STATES,
+  ATTEMPT_TRANSITIONS,
+  AttemptStateSchema,
+  EffectSchema,
+  EvidenceSchema,
+  FAILURE_CATEGORIES,
+  FailureCategorySchema,
+  RemoteWorkSchema,
+  isTerminal,
+  mayMove,
+} from "./states.ts";
+export type { AttemptState, Effect, Evidence, FailureCategory, RemoteWork } from "./states.ts";
+export { parseStrict } from "./strict-json.ts";

@@ -1,11 +1,10 @@
 // One durable request to do one thing. Secrets stand in it only as references.
 import { Type, type Static } from "typebox";
-import { CatalogIdSchema, Sha256Schema } from "./ids.ts";
+import { CallbackSchema, CALLBACKS_MAX } from "./callbacks.ts";
+import { CatalogIdSchema, CorrelationIdSchema, Sha256Schema } from "./ids.ts";
 import { NetworkRuleSchema } from "./request.ts";
 
 export const API_VERSION = "1.0";
-
-const correlationId = Type.String({ pattern: "^[A-Za-z0-9._:-]{1,128}$" });
 
 /** `vault://mount/path#field`: names a secret, holds none. */
 export const SecretReferenceSchema = Type.String({
@@ -41,9 +40,9 @@ export const JobSpecSchema = Type.Object(
     job_type: Type.String({ pattern: "^[a-z]+(\\.[a-z_]+){1,3}$" }),
     idempotency_key: Type.String({ minLength: 1, maxLength: 255 }),
     customer: CatalogIdSchema,
-    operation_id: Type.Optional(correlationId),
-    plan_node_id: Type.Optional(correlationId),
-    node_run_id: Type.Optional(correlationId),
+    operation_id: Type.Optional(CorrelationIdSchema),
+    plan_node_id: Type.Optional(CorrelationIdSchema),
+    node_run_id: Type.Optional(CorrelationIdSchema),
     inputs: Type.Record(Type.String(), Type.Unknown()),
     source: Type.Object({ bundle_digest: Sha256Schema }, { additionalProperties: false }),
     secrets: Type.Record(SlotNameSchema, SecretSchema),
@@ -52,6 +51,7 @@ export const JobSpecSchema = Type.Object(
     grace_s: Type.Integer({ minimum: 0, maximum: 3600 }),
     runner_requirements: RunnerRequirementsSchema,
     diagnostics: Type.Literal("off"),
+    callbacks: Type.Optional(Type.Array(CallbackSchema, { maxItems: CALLBACKS_MAX })),
   },
   { additionalProperties: false },
 );

@@ -34,6 +34,18 @@ export const ROUTES = {
     face: "client",
     does: "the bytes of one artifact",
   },
+  seal: {
+    method: "GET",
+    path: "/v1/runs/:run_id/seal",
+    face: "client",
+    does: "the seal over the evidence of a run",
+  },
+  sealKey: {
+    method: "GET",
+    path: "/v1/seal-key",
+    face: "client",
+    does: "the public key that seals are made with",
+  },
   health: { method: "GET", path: "/healthz", face: "client", does: "the process answers" },
   credentials: {
     method: "POST",
@@ -52,6 +64,18 @@ export const ROUTES = {
     path: "/v1/acceptance",
     face: "local",
     does: "records that the acceptance suite passed for a controller",
+  },
+  deliveryList: {
+    method: "GET",
+    path: "/v1/deliveries",
+    face: "local",
+    does: "the newest deliveries to callbacks, of one `?state=` when asked",
+  },
+  deliveryReplay: {
+    method: "POST",
+    path: "/v1/deliveries/:event_id/:callback_index/replay",
+    face: "local",
+    does: "sends a delivery that was given up once more",
   },
   register: {
     method: "POST",

@@ -128,13 +128,13 @@ export const EventBatchSchema = Type.Object(
 );
 export type EventBatch = Static<typeof EventBatchSchema>;
 
+/** Relative, at most four segments, none of which can lead upwards. */
+export const ARTIFACT_PATH_PATTERN = "^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*){0,3}$";
+
 /** A sha256-named part of the bundle; the bytes travel beside it. */
 export const ArtifactFileSchema = Type.Object(
   {
-    path: Type.String({
-      pattern: "^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*){0,3}$",
-      maxLength: 255,
-    }),
+    path: Type.String({ pattern: ARTIFACT_PATH_PATTERN, maxLength: 255 }),
     kind: Type.Enum(["log", "result", "events", "evidence"]),
     sha256: Sha256Schema,
     size: Type.Integer({ minimum: 0 }),

@@ -1,27 +1,40 @@
 // The one place that knows every concrete part and puts them together.
+import type { Logger } from "pino";
 import { newId } from "./base/ids.ts";
-import { createClock } from "./base/clock.ts";
+import { createClock, wallNow } from "./base/clock.ts";
 import type { Settings } from "./config/settings.ts";
 import { placesIn } from "./config/settings.ts";
 import { createCatalog } from "./core/catalog.ts";
 import { createCore, withPersonalProjects } from "./core/core.ts";
 import { createCredentialDesk } from "./core/credentials.ts";
 import type { CoreParts } from "./core/parts.ts";
-import { CLAIM_TOPIC, Dispatcher } from "./execution/dispatcher.ts";
+import { openSealKey } from "./core/seal-key.ts";
+import { createSealer } from "./core/seal.ts";
+import { CLAIM_TOPIC, Dispatcher, OUTBOX_TOPIC } from "./execution/dispatcher.ts";
 import { createInspections } from "./execution/inspections.ts";
 import { createSignals } from "./execution/signals.ts";
 import type { ClientRouteParts } from "./http/client-routes.ts";
+import { resolveHere } from "./outbox/address.ts";
+import { createDeliver } from "./outbox/deliver.ts";
+import { createOutbox, type Outbox } from "./outbox/outbox.ts";
+import { openWebhookKey } from "./outbox/signature.ts";
 import { createBlobs, sha256 } from "./store/blobs.ts";
 import { createSharedSignals } from "./store/dialects/postgres/notices.ts";
 import { openPostgresStore } from "./store/dialects/postgres/store.ts";
 import { openSqliteStore } from "./store/dialects/sqlite/store.ts";
 
+export interface Composed extends ClientRouteParts {
+  readonly outbox: Outbox;
+}
+
 export async function compose(
   settings: Settings,
   onBroken: (error: Error) => void,
-): Promise<ClientRouteParts> {
+  log: Logger,
+): Promise<Composed> {
   const places = placesIn(settings.stateDir);
   const { database } = settings;
+  const key = openSealKey(places);
   const store =
     database === null
       ? await openSqliteStore(places.database, onBroken)
@@ -33,18 +46,31 @@ export async function compose(
     () => signals.wake(CLAIM_TOPIC),
   );
   const credentials = createCredentialDesk(() => newId("crd"));
+  const blobs = createBlobs(places.blobs);
+  const sealer = createSealer({
+    store,
+    clock,
+    digest: sha256,
+    key,
+    onDelay: (error) => log.error({ err: error, code: "seal_delayed" }, "a seal is made later"),
+  });
   const dispatcher = new Dispatcher({
     store,
     clock,
     signals,
     inspections,
     digest: sha256,
-    onEnd: (attempt) => credentials.drop(attempt.id),
+    sizeOf: blobs.sizeOf,
+    onEnd: (attempt) => {
+      credentials.drop(attempt.id);
+      sealer.ended(attempt.id);
+    },
     ...(settings.leaseTtlMs === null ? {} : { leaseTtlMs: settings.leaseTtlMs }),
   });
+  const outbox = composeOutbox(settings, { store, clock, signals }, log);
   const parts: CoreParts = {
     store,
-    blobs: createBlobs(places.blobs),
+    blobs,
     clock,
     newId,
     digest: sha256,
@@ -53,7 +79,38 @@ export async function compose(
     signals,
     findEntry: withPersonalProjects(createCatalog(settings.catalog), { store }),
     credentials,
+    sealer,
     enabled: settings.enabled,
   };
-  return { ...parts, core: createCore(parts) };
+  return { ...parts, core: createCore(parts), outbox };
+}
+
+function composeOutbox(
+  settings: Settings,
+  lent: Pick<CoreParts, "store" | "clock" | "signals">,
+  log: Logger,
+): Outbox {
+  return createOutbox({
+    ...lent,
+    topic: OUTBOX_TOPIC,
+    deliver: createDeliver({
+      secret: openWebhookKey(placesIn(settings.stateDir).webhookKey),
+      resolve: resolveHere,
+      wall: wallNow,
+      allowLoopback: settings.allowCallbackLoopback,
+    }),
+    chance: Math.random,
+    claimedBy: newId("pln"),
+    onFailed: ({ eventId, callbackIndex, tries }, tried, dead) =>
+      log.warn(
+        {
+          code: dead ? "callback_dead" : "callback_failed",
+          eventId,
+          callbackIndex,
+          tries,
+          ...tried,
+        },
+        dead ? "a callback is given up" : "a callback is tried again later",
+      ),
+  });
 }

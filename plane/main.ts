@@ -23,8 +23,9 @@ async function serve(settings: Settings): Promise<void> {
     log.fatal({ err: error, code: "internal" }, "the plane ends: memory is no truth");
     process.exit(EXIT.defect);
   };
-  const parts = await compose(settings, fail);
+  const parts = await compose(settings, fail, log);
   await parts.dispatcher.recover();
+  parts.sealer.recover();
   const faces = [
     "local",
     "runner",
@@ -36,6 +37,7 @@ async function serve(settings: Settings): Promise<void> {
   await listenLocally(clients, places.clientSocket);
   if (tcp !== undefined && settings.listen !== null) await tcp.listen(settings.listen);
   parts.dispatcher.watch(fail);
+  parts.outbox.start(fail);
   const runner = settings.embeddedRunner ? startEmbeddedRunner(settings.stateDir, log) : null;
 
   let stopping = false;
@@ -47,6 +49,8 @@ async function serve(settings: Settings): Promise<void> {
     await runner?.stop();
     await parts.dispatcher.stop();
     await runners.close();
+    await parts.sealer.stop();
+    await parts.outbox.stop();
     await parts.store.close();
     unlock();
     process.exit(EXIT.ok);

@@ -7,8 +7,11 @@ import { ROOT } from "./steps.ts";
 const FOLDER = join(ROOT, "contract/schemas");
 
 const SCHEMAS: Readonly<Record<string, object>> = {
+  "callback-event": contract.CallbackEventSchema,
   capabilities: contract.CapabilitiesSchema,
+  delivery: contract.DeliverySchema,
   event: contract.RunEventSchema,
+  "evidence-statement": contract.EvidenceStatementSchema,
   "job-spec": contract.JobSpecSchema,
   manifest: contract.ManifestSchema,
   "operation-cancel": contract.OPERATION_SCHEMAS.cancel,
@@ -26,6 +29,8 @@ const SCHEMAS: Readonly<Record<string, object>> = {
   "runner-grant": contract.GrantSchema,
   "runner-heartbeat": contract.HeartbeatSchema,
   "runner-register": contract.RegisterSchema,
+  "seal-envelope": contract.SealEnvelopeSchema,
+  "seal-key": contract.SealKeySchema,
 };
 
 /** File name to text of every schema as it should stand. */

@@ -3,9 +3,12 @@ import {
   AimError,
   API_VERSION,
   isProblemCode,
+  OPERATION_BYTES_MAX,
   pathOf,
   type Capabilities,
   type Credentials,
+  type Delivery,
+  type DeliveryState,
   type Manifest,
   type OperationOf,
   type Prepared,
@@ -15,9 +18,12 @@ import {
   type RunRequest,
   type RunResult,
   type RunStatus,
+  type SealEnvelope,
+  type SealKey,
   type WireLine,
 } from "@aim/contract";
 import { ClientError, isAimError, isClientError } from "./client-error.ts";
+import { sha256Hex } from "./digest.ts";
 import { readWire, type ReadLine } from "./ndjson.ts";
 import type { Answer, Call, Transport } from "./transport.ts";
 
@@ -68,11 +74,19 @@ export interface Client {
   /** The newest runs. */
   runs(): Promise<readonly RunStatus[]>;
   artifacts(runId: string): Promise<Manifest>;
+  /** The seal over a run's evidence. The plane refuses with `not_found` for a run that left none. */
+  seal(runId: string): Promise<SealEnvelope>;
+  /** The public key that the plane seals with. */
+  sealKey(): Promise<SealKey>;
   /** The bytes of one artifact, checked against its digest. Throws ClientError `digest_mismatch`. */
   artifact(file: { readonly sha256: string; readonly size: number }): Promise<Uint8Array>;
   /** Hands credentials over for the next execute, which names them by the id returned. */
   credentials(credentials: Credentials): Promise<string>;
   project(project: Project): Promise<RegisteredProject>;
+  /** The newest deliveries to callbacks, of one state when given. */
+  deliveries(state?: DeliveryState): Promise<readonly Delivery[]>;
+  /** Sends a delivery that was given up once more. */
+  replayDelivery(delivery: Pick<Delivery, "event_id" | "callback_index">): Promise<void>;
   /** Sends one operation's line unchanged and yields the answer's lines as they came, error lines included. */
   raw(line: string, options?: StreamOptions): AsyncGenerator<ReadLine, void, undefined>;
 }
@@ -82,7 +96,7 @@ export function createClientOver(
   reconnection: Reconnection = RECONNECTION,
 ): Client {
   const single = <T>(call: Call) => singleResponse<T>(transport, call);
-  const operate = <T>(operation: Record<string, unknown>) =>
+  const operate = async <T>(operation: Record<string, unknown>) =>
     single<T>(operationCall(JSON.stringify({ api_version: API_VERSION, ...operation })));
   const follow: Client["follow"] = (runId, after = 0, options = {}) =>
     resume({ transport, reconnection }, { runId, after }, options);
@@ -98,6 +112,8 @@ export function createClientOver(
     runs: () => single({ method: "GET", path: pathOf("runList") }),
     artifacts: (runId) =>
       single({ method: "GET", path: pathOf("artifactList", { run_id: runId }) }),
+    seal: (runId) => single({ method: "GET", path: pathOf("seal", { run_id: runId }) }),
+    sealKey: () => single({ method: "GET", path: pathOf("sealKey") }),
     artifact: (file) => artifactBytes(transport, file),
     credentials: async (credentials) => {
       const body = JSON.stringify(credentials);
@@ -108,11 +124,23 @@ export function createClientOver(
     },
     project: (project) =>
       single({ method: "POST", path: pathOf("project"), body: JSON.stringify(project) }),
+    deliveries: (state) => {
+      const query = state === undefined ? "" : `?state=${state}`;
+      return single({ method: "GET", path: `${pathOf("deliveryList")}${query}` });
+    },
+    replayDelivery: async ({ event_id, callback_index }) => {
+      const values = { event_id, callback_index: String(callback_index) };
+      await single({ method: "POST", path: pathOf("deliveryReplay", values) });
+    },
     raw: (line, options = {}) => rawLines(transport, operationCall(line, options.signal)),
   };
 }
 
+/** Throws request_too_large here: a plane that refuses the size may close before the answer can be read. */
 function operationCall(body: string, signal?: AbortSignal): Call {
+  if (new TextEncoder().encode(body).length > OPERATION_BYTES_MAX) {
+    throw new AimError("request_too_large");
+  }
   return { method: "POST", path: pathOf("operations"), body, signal };
 }
 
@@ -257,9 +285,7 @@ async function artifactBytes(
     throw new ClientError("bad_answer");
   }
   const bytes = await collect(answer, file.size);
-  const digest = new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", bytes));
-  const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  if (hex !== file.sha256) throw new ClientError("digest_mismatch");
+  if ((await sha256Hex(bytes)) !== file.sha256) throw new ClientError("digest_mismatch");
   return bytes;
 }
 

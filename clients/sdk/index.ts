@@ -6,6 +6,14 @@ export { createClientOver } from "./client.ts";
 export type { Client, Execution, Reconnection, RunLine, StreamOptions } from "./client.ts";
 export { CLIENT_FAULTS, ClientError, isAimError, isClientError } from "./client-error.ts";
 export type { ClientFaultCode } from "./client-error.ts";
+export { EVIDENCE_FAULTS, evidenceInMemory, isSealKey, verifyEvidence } from "./evidence.ts";
+export { readManifest } from "./evidence-documents.ts";
+export type {
+  EvidenceFaultCode,
+  EvidenceFiles,
+  EvidenceFinding,
+  EvidenceReport,
+} from "./evidence.ts";
 export {
   EVENT_LINE_BYTES_MAX,
   LINE_BYTES_MAX,

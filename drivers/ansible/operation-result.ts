@@ -1,6 +1,6 @@
 // The one value that a playbook may return: declared, small, of its schema and free of credentials, or withheld.
 import { Compile } from "typebox/compile";
-import { canonicalJson, type RunErrorCode } from "@aim/contract";
+import { canonicalJson, parseStrict, type RunErrorCode } from "@aim/contract";
 import type { Books } from "./projection.ts";
 import type { RunInputs } from "./schema.ts";
 
@@ -20,13 +20,12 @@ export function checkOperationResult(
   if (declared === null) return { ok: true, value: null };
   if (books.data === null) return { ok: false, code: "operation_result_missing" };
   try {
-    const value: unknown = JSON.parse(books.data);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new TypeError();
+    const value = parseStrict(books.data);
     const text = canonicalJson(value);
     const fits = Buffer.byteLength(text) <= OPERATION_RESULT_BYTES_MAX;
     if (!fits || textsOf(value).some(holdsCredential)) throw new RangeError();
     if (!Compile(declared.schema as object).Check(value)) throw new TypeError();
-    return { ok: true, value: value as Record<string, unknown> };
+    return { ok: true, value };
   } catch {
     return { ok: false, code: "operation_result_invalid" };
   }

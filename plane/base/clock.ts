@@ -21,6 +21,11 @@ export function createClock(notBefore = 0): Clock {
   return { now, timestamp: () => formatTimestamp(now()) };
 }
 
+/** The wall's milliseconds, for whoever compares them with a clock elsewhere; it may jump. */
+export function wallNow(): number {
+  return Date.now();
+}
+
 /** Milliseconds since 1970, fractions kept, as RFC 3339 with microseconds. */
 export function formatTimestamp(milliseconds: number): string {
   const whole = Math.floor(milliseconds);

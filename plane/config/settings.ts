@@ -15,6 +15,8 @@ export interface Settings {
   readonly idleExitMs: number | null;
   readonly logLevel: string;
   readonly leaseTtlMs: number | null;
+  /** Callbacks may go to this machine, and then without TLS. */
+  readonly allowCallbackLoopback: boolean;
 }
 
 export class UsageError extends Error {
@@ -32,6 +34,8 @@ export const USAGE = `aimd serve --state DIR [options]
   --idle-exit-s N      end after N seconds without work
   --log LEVEL          trace, debug, info, warn, error or silent (default info)
   --lease-ttl-s N      seconds a lease lives without a heartbeat (default 30)
+  --allow-callback-loopback
+                       let callbacks go to this machine, by plain HTTP too
 `;
 
 export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): Settings {
@@ -48,6 +52,7 @@ export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): S
     idleExitMs: seconds("idle-exit-s", values["idle-exit-s"]),
     logLevel: values.log ?? "info",
     leaseTtlMs: seconds("lease-ttl-s", values["lease-ttl-s"]),
+    allowCallbackLoopback: values["allow-callback-loopback"] === true,
   };
 }
 
@@ -65,6 +70,7 @@ function parse(argv: readonly string[]) {
         "idle-exit-s": { type: "string" },
         log: { type: "string" },
         "lease-ttl-s": { type: "string" },
+        "allow-callback-loopback": { type: "boolean" },
       },
     });
   } catch (error) {
@@ -109,6 +115,11 @@ export function placesIn(stateDir: string) {
     lock: join(stateDir, "aimd.lock"),
     database: join(stateDir, "aim.sqlite"),
     blobs: join(stateDir, "blobs"),
+    /** Private key of this installation's seals. Planes of one PostgreSQL database share it by a copy or a link. */
+    sealKey: join(stateDir, "seal.key"),
+    sealPublicKey: join(stateDir, "seal.pub"),
+    /** Secret that callbacks are signed with, shared in the same way. */
+    webhookKey: join(stateDir, "webhook.key"),
     clientSocket: join(stateDir, "aimd.sock"),
     runnerSocket: join(stateDir, "runner.sock"),
   };

@@ -6,6 +6,8 @@ import { Compile } from "typebox/compile";
 import { parse } from "yaml";
 import {
   AimError,
+  CallbackSchema,
+  CALLBACKS_MAX,
   CatalogIdSchema,
   NetworkRuleSchema,
   SlotNameSchema,
@@ -33,6 +35,8 @@ const PlaybookSchema = Type.Object(
     credentials: Type.Optional(Type.Array(SlotNameSchema, { maxItems: 32 })),
     network: Type.Optional(Type.Array(NetworkRuleSchema, { maxItems: 1000 })),
     destructive: Type.Optional(Type.Boolean()),
+    /** Who is told of each run. */
+    callbacks: Type.Optional(Type.Array(CallbackSchema, { maxItems: CALLBACKS_MAX })),
     operation_result: Type.Optional(
       Type.Object(
         { key: Type.String({ pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$" }), schema: Type.Unknown() },

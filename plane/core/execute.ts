@@ -7,8 +7,8 @@ import {
   type OperationOf,
 } from "@aim/contract";
 import { sha256 } from "../store/blobs.ts";
-import type { Attempt } from "../execution/attempt.ts";
-import { CLAIM_TOPIC } from "../execution/dispatcher.ts";
+import { waitingAttempt, type Attempt } from "../execution/attempt.ts";
+import { CLAIM_TOPIC, OUTBOX_TOPIC } from "../execution/dispatcher.ts";
 import { snapshot } from "./bundle.ts";
 import { slotsOf } from "./inputs.ts";
 import type { CoreParts } from "./parts.ts";
@@ -46,6 +46,7 @@ export async function execute(
     if (!created.ok) throw new AimError(created.code);
     // A used revision is never run again, not even by its own caller.
     if (created.attempt.id !== attempt.id) throw new AimError("revision_used");
+    if (created.told) parts.signals.wake(OUTBOX_TOPIC);
   } catch (error) {
     parts.credentials.drop(attempt.id);
     throw error;
@@ -86,32 +87,13 @@ async function checkContent(parts: CoreParts, request: NormalizedRequest, facts:
 }
 
 function newAttempt(parts: CoreParts, spec: JobSpec, now: number): Attempt {
-  return {
+  return waitingAttempt({
     id: parts.newId("run"),
     jobId: parts.newId("job"),
     customer: spec.customer,
     number: 1,
-    state: "queued",
-    effect: "none",
-    evidence: "none",
-    killConfirmed: false,
-    failureCategory: null,
-    remoteWork: "none",
-    epoch: 0,
-    runner: null,
-    claimId: null,
-    leaseExpires: null,
     deadline: now + spec.timeout_s * 1000,
     graceMs: spec.grace_s * 1000,
     created: now,
-    started: null,
-    ended: null,
-    cancelRequested: null,
-    everRunning: false,
-    terminalDigest: null,
-    lastSequence: 0,
-    eventsLost: 0,
-    manifestDigest: null,
-    result: null,
-  };
+  });
 }

@@ -118,6 +118,7 @@ export interface SpecParts {
 
 export function specOf(parts: SpecParts): JobSpec {
   const { entry, request } = parts;
+  const { callbacks } = entry.settings;
   return {
     api_version: "1.0",
     job_type: jobTypeOf(entry, request.check),
@@ -139,5 +140,6 @@ export function specOf(parts: SpecParts): JobSpec {
       pids: PIDS,
     },
     diagnostics: "off",
+    ...(callbacks === undefined ? {} : { callbacks }),
   };
 }

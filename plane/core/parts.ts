@@ -8,6 +8,7 @@ import type { Blobs } from "../store/blobs.ts";
 import type { Store } from "../store/store.ts";
 import type { FindEntry } from "./catalog.ts";
 import type { CredentialDesk } from "./credentials.ts";
+import type { Sealer } from "./seal.ts";
 
 export interface CoreParts {
   readonly store: Store;
@@ -21,6 +22,7 @@ export interface CoreParts {
   readonly signals: Signals;
   readonly findEntry: FindEntry;
   readonly credentials: CredentialDesk;
+  readonly sealer: Sealer;
   /** The administrator's switch. */
   readonly enabled: boolean;
 }

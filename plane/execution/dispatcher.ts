@@ -20,6 +20,7 @@ import type { Applied } from "../store/uses/apply-step.ts";
 import type { Claimed } from "../store/uses/claim-next.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Inspections } from "./inspections.ts";
+import { checkManifest, keptManifest } from "./kept-manifest.ts";
 import type { Signals } from "./signals.ts";
 
 export const LEASE_TTL_MS = 30_000;
@@ -33,6 +34,8 @@ export interface DispatcherParts {
   readonly signals: Signals;
   readonly inspections: Inspections;
   readonly digest: (text: string) => string;
+  /** How many bytes are kept under a digest, or null for none. */
+  readonly sizeOf: (sha256: string) => Promise<number | null>;
   readonly leaseTtlMs?: number;
   /** Called once for each attempt that became terminal. */
   readonly onEnd: (attempt: Attempt) => void;
@@ -40,6 +43,8 @@ export interface DispatcherParts {
 
 export const eventsTopic = (attemptId: string): string => `events ${attemptId}`;
 export const CLAIM_TOPIC = "claims";
+/** Woken when callbacks are to be told something. */
+export const OUTBOX_TOPIC = "outbox";
 
 interface Known {
   readonly register: Register;
@@ -106,6 +111,8 @@ export class Dispatcher {
   }
 
   #grantOf({ attempt, job, files }: Claimed): AttemptGrant {
+    // Whom the plane tells is no business of a runner.
+    const { callbacks: _, ...spec } = job.spec;
     return {
       kind: "attempt",
       attempt_id: attempt.id,
@@ -113,7 +120,7 @@ export class Dispatcher {
       epoch: attempt.epoch,
       lease_ms: this.#ttlMs,
       deadline_ms: Math.max(0, Math.floor(attempt.deadline - this.#parts.clock.now())),
-      spec: job.spec,
+      spec,
       files: [...files],
     };
   }
@@ -157,11 +164,15 @@ export class Dispatcher {
     this.#parts.signals.wake(eventsTopic(attemptId));
   }
 
-  async complete(attemptId: string, completion: Completion): Promise<Attempt> {
-    const { epoch, outcome, kill_confirmed: killConfirmed } = completion;
-    const manifestDigest = this.#parts.digest(canonicalJson(completion.manifest));
+  async complete(attemptId: string, sent: Completion): Promise<Attempt> {
+    const { epoch, outcome, kill_confirmed: killConfirmed } = sent;
+    checkManifest(attemptId, sent.manifest);
+    const manifest = await keptManifest(sent.manifest, this.#parts.sizeOf);
+    const completion = { ...sent, manifest };
+    const manifestDigest = this.#parts.digest(canonicalJson(manifest));
     const report = {
-      digest: this.#parts.digest(canonicalJson(completion)),
+      // Over what was sent: the same report is the same one, whatever is kept by then.
+      digest: this.#parts.digest(canonicalJson(sent)),
       verdict: outcome.verdict,
       effect: outcome.effect,
       killConfirmed,
@@ -230,8 +241,9 @@ export class Dispatcher {
     return applied.attempt;
   }
 
-  #settle({ attempt, moved }: Applied): void {
+  #settle({ attempt, moved, told }: Applied): void {
     if (!moved) return;
+    if (told) this.#parts.signals.wake(OUTBOX_TOPIC);
     this.#parts.signals.wake(eventsTopic(attempt.id));
     if (isTerminal(attempt.state)) this.#parts.onEnd(attempt);
   }

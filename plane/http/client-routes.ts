@@ -83,6 +83,14 @@ export function addClientRoutes(app: FastifyInstance, parts: ClientRouteParts): 
       .send(parts.blobs.stream(sha256));
   });
 
+  app.get(ROUTES.seal.path, async (request, reply) => {
+    const envelope = await parts.sealer.seal(runIdOf(request.params));
+    if (envelope === null) throw new AimError("not_found");
+    return sendResponse(reply, envelope);
+  });
+
+  app.get(ROUTES.sealKey.path, async (_, reply) => sendResponse(reply, parts.sealer.key));
+
   app.get(ROUTES.health.path, async (_, reply) => sendResponse(reply, { ok: true }));
 }
 

@@ -60,8 +60,7 @@ export function addRunnerRoutes(app: FastifyInstance, parts: CoreParts): void {
   app.put(ROUTES.upload.path, { bodyLimit: BUNDLE_FILE_BYTES_MAX }, async (request, reply) => {
     const { sha256 = "" } = request.params as { sha256?: string };
     await holds(attemptIdOf(request.params), Number(request.headers["aim-epoch"]));
-    const kept = await parts.blobs.put(request.body as Buffer);
-    if (kept !== sha256) throw new AimError("digest_mismatch");
+    await parts.blobs.put(request.body as Buffer, sha256);
     return sendResponse(reply, {});
   });
 

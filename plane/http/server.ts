@@ -1,11 +1,11 @@
 // HTTP on local sockets and, when asked, on TCP. The only folder that speaks Fastify.
 import { chmodSync, rmSync } from "node:fs";
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from "fastify";
-import { OPERATION_BYTES_MAX } from "@aim/contract";
+import { OPERATION_BYTES_MAX, parseStrict } from "@aim/contract";
 import { addClientRoutes, addLocalRoutes, type ClientRouteParts } from "./client-routes.ts";
+import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { sendProblem } from "./reply.ts";
 import { addRunnerRoutes } from "./runner-routes.ts";
-import { parseStrict } from "./strict-json.ts";
 
 export type Face = "local" | "tcp" | "runner";
 
@@ -39,7 +39,10 @@ export function createServer(
   );
   if (face === "runner") addRunnerRoutes(app, parts);
   else addClientRoutes(app, parts);
-  if (face === "local") addLocalRoutes(app, parts);
+  if (face === "local") {
+    addLocalRoutes(app, parts);
+    addDeliveryRoutes(app, parts);
+  }
   return app;
 }
 

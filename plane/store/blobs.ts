@@ -1,15 +1,20 @@
 // Content-addressed bytes in a folder: reviewed files and artifacts. Written once, never changed.
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { access, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { AimError } from "@aim/contract";
 
 export interface Blobs {
-  /** Keeps bytes durably; answers their hex SHA-256. Keeping them again does nothing. */
-  readonly put: (bytes: Uint8Array) => Promise<string>;
+  /**
+   * Keeps bytes durably; answers their hex SHA-256. Keeping them again does nothing. Bytes that do not have the digest
+   * `named` for them are refused with digest_mismatch before anything is written.
+   */
+  readonly put: (bytes: Uint8Array, named?: string) => Promise<string>;
   readonly has: (sha256: string) => Promise<boolean>;
+  /** How many bytes are kept under a digest, or null for none. */
+  readonly sizeOf: (sha256: string) => Promise<number | null>;
   readonly read: (sha256: string) => Promise<Buffer>;
   readonly stream: (sha256: string) => Readable;
 }
@@ -29,8 +34,16 @@ export function createBlobs(folder: string): Blobs {
     );
   }
 
-  async function put(bytes: Uint8Array): Promise<string> {
+  async function sizeOf(digest: string): Promise<number | null> {
+    return stat(pathOf(digest)).then(
+      ({ size }) => size,
+      () => null,
+    );
+  }
+
+  async function put(bytes: Uint8Array, named?: string): Promise<string> {
     const digest = sha256(bytes);
+    if (named !== undefined && named !== digest) throw new AimError("digest_mismatch");
     if (await has(digest)) return digest;
     const path = pathOf(digest);
     const parent = dirname(path);
@@ -51,6 +64,7 @@ export function createBlobs(folder: string): Blobs {
   return {
     put,
     has,
+    sizeOf,
     read: (digest) => readFile(pathOf(digest)),
     stream: (digest) => createReadStream(pathOf(digest)),
   };

@@ -71,7 +71,41 @@ export interface Schema {
     epoch: number;
     digest: string;
   };
+  seals: {
+    attempt_id: string;
+    customer_id: string;
+    manifest_digest: string;
+    envelope: string;
+    sealed_ms: number;
+  };
   manifests: { digest: string; attempt_id: string; customer_id: string; manifest: string };
+  outbox: {
+    id: string;
+    customer_id: string;
+    attempt_id: string;
+    sequence: number;
+    type: string;
+    /** Exactly the text that is sent, each time. */
+    body: string;
+    created_ms: number;
+  };
+  deliveries: {
+    event_id: string;
+    callback_index: number;
+    customer_id: string;
+    attempt_id: string;
+    sequence: number;
+    url: string;
+    state: string;
+    tries: number;
+    /** From here on the time counts after which it is given up. */
+    since_ms: number;
+    next_try_ms: number;
+    last_status: number | null;
+    last_error: string | null;
+    claimed_by: string | null;
+    claimed_until_ms: number | null;
+  };
   projects: { id: string; customer_id: string; definition: string };
   acceptances: {
     ansible_core: string;

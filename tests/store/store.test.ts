@@ -155,6 +155,30 @@ describe.for([["sqlite"], ["postgres"]] as const)("the store on %s", ([dialect])
     expect(await store.readManifest({ attemptId: id })).toContain("manifest_version");
   });
 
+  test("an ended attempt with a manifest is unsealed until its first seal, which stands", async () => {
+    const [one, two, live] = [await running("a"), await running("b"), await running("c")];
+    for (const { id } of [one, two]) await complete(id, "d1");
+    const ids = [one.id, two.id].toSorted();
+    expect(await store.unsealed({ after: "", limit: 10 })).toEqual(ids);
+    expect(await store.unsealed({ after: "", limit: 1 })).toEqual(ids.slice(0, 1));
+    expect(await store.unsealed({ after: ids[0] ?? "", limit: 10 })).toEqual(ids.slice(1));
+    expect(await store.readSeal({ attemptId: one.id })).toBeNull();
+    const seal = {
+      attemptId: one.id,
+      customer: one.customer,
+      manifestDigest: "m".repeat(64),
+      envelope: '{"first":1}',
+      now: NOW + 0.5,
+    };
+    expect(await store.saveSeal(seal)).toBe('{"first":1}');
+    const rivals = [2, 3].map((n) => store.saveSeal({ ...seal, envelope: `{"other":${n}}` }));
+    expect(await Promise.all(rivals)).toEqual(['{"first":1}', '{"first":1}']);
+    expect(await store.readSeal({ attemptId: one.id })).toBe('{"first":1}');
+    expect(await store.unsealed({ after: "", limit: 10 })).toEqual([two.id]);
+    await expect(store.saveSeal({ ...seal, attemptId: "run_none" })).rejects.toThrow();
+    expect(await store.readSeal({ attemptId: live.id })).toBeNull();
+  });
+
   test("a completion after the lease makes the attempt lost in the same transaction", async () => {
     const { id } = await running("a");
     const late = await complete(id, "d1", NOW + TTL_MS);

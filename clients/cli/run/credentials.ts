@@ -1,6 +1,6 @@
 // Credentials from a private descriptor, a file or the keyboard. Never from arguments or the environment.
 import { createReadStream, readFileSync, statSync } from "node:fs";
-import { AimError, type Credentials, type CredentialSlot } from "@aim/contract";
+import { AimError, parseStrict, type Credentials, type CredentialSlot } from "@aim/contract";
 import { EXIT } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible } from "../render/escape.ts";
@@ -34,10 +34,7 @@ export async function readCredentialsDescriptor(descriptor: number): Promise<Cre
 }
 
 function parseCredentials(text: string): Credentials {
-  const value: unknown = JSON.parse(text);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new AimError("credentials_unreadable");
-  }
+  const value = parseStrict(text);
   const credentials: Record<string, string> = {};
   for (const [slot, secret] of Object.entries(value)) {
     const fits =

@@ -43,7 +43,7 @@ test.each([
   ["=x", "no variable name"],
   ["1a=x", "no variable name"],
   ["a='x", "not closed"],
-  ["{a: 1}", "not valid JSON"],
+  ["{a: 1}", "not one JSON object"],
   ["[1]", "not one JSON object"],
   ["@/does/not/exist", "cannot be read"],
 ])("%j is refused with a sentence", (text, sentence) => {

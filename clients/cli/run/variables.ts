@@ -1,4 +1,5 @@
 // `-e` as ansible-playbook takes it: `key=value` words (values are text), one JSON object, or `@file` with one.
+import { parseStrict } from "@aim/contract";
 import { readFileSync } from "node:fs";
 import { EXIT } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
@@ -53,16 +54,13 @@ function readVariablesFile(path: string): Variables {
 }
 
 function parseJson(text: string, place: string): Variables {
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    return parseStrict(text);
   } catch {
-    throw usage(`The variables of ${place} are not valid JSON. YAML is not supported here.`);
+    throw usage(
+      `The variables of ${place} are not one JSON object with each name once and in plain text. YAML is not supported here.`,
+    );
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw usage(`The variables of ${place} are not one JSON object.`);
-  }
-  return { ...value };
 }
 
 function parseKeyValues(text: string): Variables {

@@ -8,11 +8,13 @@ import {
   type RunEvent,
 } from "@aim/contract";
 import { formatTimestamp } from "../../base/clock.ts";
-import type { Attempt } from "../../execution/attempt.ts";
+import type { Attempt, Job } from "../../execution/attempt.ts";
+import { eventOfMove } from "../../execution/callback-event.ts";
 import { resultOf } from "../../execution/result.ts";
 import { step, type Command } from "../../execution/step.ts";
 import type { Write } from "../transaction.ts";
 import { attemptOf, jobOf, mutableColumns } from "./attempt-row.ts";
+import { tellCallbacks } from "./tell-callbacks.ts";
 
 export interface ApplyStep {
   readonly attemptId: string;
@@ -27,6 +29,8 @@ export interface Applied {
   /** Why the command was refused, or null. */
   readonly code: ProblemCode | null;
   readonly moved: boolean;
+  /** A callback is to be told. */
+  readonly told: boolean;
 }
 
 /** Answers null when there is no such attempt. */
@@ -40,9 +44,18 @@ export async function applyStep(write: Write, use: ApplyStep): Promise<Applied |
   const code = decision.ok ? null : decision.code;
   if (!decision.ok && decision.late && use.command.do === "complete")
     await keepLate(write, before, use);
-  if (Object.keys(decision.changes).length === 0) return { attempt: before, code, moved: false };
+  const stays = Object.keys(decision.changes).length === 0;
+  if (stays) return { attempt: before, code, moved: false, told: false };
   let after: Attempt = { ...before, ...decision.changes };
-  if (isTerminal(after.state)) after = await close(write, after, use);
+  const name = eventOfMove(before.state, after.state);
+  const job = name === null ? null : await readJob(write, after.jobId);
+  if (job !== null && isTerminal(after.state)) after = await close(write, { ...use, job }, after);
+  await writeGuarded(write, before, after);
+  const told = await tellCallbacks(write, { name, attempt: after, job, now: use.now });
+  return { attempt: after, code, moved: after.state !== before.state, told };
+}
+
+async function writeGuarded(write: Write, before: Attempt, after: Attempt): Promise<void> {
   const written = await write.db
     .updateTable("attempts")
     .set(mutableColumns(after))
@@ -51,7 +64,15 @@ export async function applyStep(write: Write, use: ApplyStep): Promise<Applied |
     .where("epoch", "=", before.epoch)
     .executeTakeFirst();
   if (written.numUpdatedRows !== 1n) throw new Error(`attempt ${before.id} moved under our hands`);
-  return { attempt: after, code, moved: after.state !== before.state };
+}
+
+async function readJob(write: Write, id: string): Promise<Job> {
+  const row = await write.db
+    .selectFrom("jobs")
+    .selectAll()
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
+  return jobOf(row);
 }
 
 async function keepLate(write: Write, attempt: Attempt, use: ApplyStep): Promise<void> {
@@ -69,21 +90,18 @@ async function keepLate(write: Write, attempt: Attempt, use: ApplyStep): Promise
 }
 
 /** Completes a terminal attempt with its result, its last event and its manifest. */
-async function close(write: Write, attempt: Attempt, use: ApplyStep): Promise<Attempt> {
-  const job = jobOf(
-    await write.db
-      .selectFrom("jobs")
-      .selectAll()
-      .where("id", "=", attempt.jobId)
-      .executeTakeFirstOrThrow(),
-  );
+async function close(
+  write: Write,
+  use: ApplyStep & { readonly job: Job },
+  attempt: Attempt,
+): Promise<Attempt> {
   // A lease that was found lost in the very call that completes: nothing of that report counts.
   const completion = attempt.state === "lost" ? null : (use.completion ?? null);
   const closed =
     completion === null
       ? withoutReport(attempt)
       : withReport(attempt, completion, use.manifestDigest ?? null);
-  const result = resultOf(closed, job.spec, completion);
+  const result = resultOf(closed, use.job.spec, completion);
   await appendResultEvent(write, { ...closed, result }, use.now);
   if (completion !== null) await keepManifest(write, closed, completion);
   return { ...closed, result };

@@ -3,6 +3,7 @@ import { AimError, canonicalJson, type ProblemCode } from "@aim/contract";
 import type { Attempt, Job } from "../../execution/attempt.ts";
 import type { Write } from "../transaction.ts";
 import { attemptOf, attemptRow } from "./attempt-row.ts";
+import { tellCallbacks } from "./tell-callbacks.ts";
 
 export interface CreateJob {
   readonly job: Job;
@@ -12,7 +13,11 @@ export interface CreateJob {
 }
 
 export type CreatedJob =
-  | { readonly ok: true; readonly attempt: Attempt }
+  | {
+      readonly ok: true;
+      readonly attempt: Attempt;
+      /** A callback is to be told. */ readonly told: boolean;
+    }
   | { readonly ok: false; readonly code: ProblemCode };
 
 export async function createJob(write: Write, use: CreateJob): Promise<CreatedJob> {
@@ -42,7 +47,13 @@ export async function createJob(write: Write, use: CreateJob): Promise<CreatedJo
     .where("used_by", "is", null)
     .executeTakeFirst();
   if (used.numUpdatedRows !== 1n) throw new AimError("revision_used");
-  return { ok: true, attempt };
+  const told = await tellCallbacks(write, {
+    name: "attempt.accepted",
+    attempt,
+    job,
+    now: job.created,
+  });
+  return { ok: true, attempt, told };
 }
 
 async function createdBefore(write: Write, job: Job): Promise<CreatedJob> {
@@ -58,5 +69,5 @@ async function createdBefore(write: Write, job: Job): Promise<CreatedJob> {
   if (before.request_digest !== job.requestDigest) {
     return { ok: false, code: "idempotency_mismatch" };
   }
-  return { ok: true, attempt: attemptOf(before) };
+  return { ok: true, attempt: attemptOf(before), told: false };
 }

@@ -4,6 +4,13 @@ import { appendEvents } from "./append-events.ts";
 import { applyStep } from "./apply-step.ts";
 import { claimNext } from "./claim-next.ts";
 import { createJob } from "./create-job.ts";
+import {
+  claimDeliveries,
+  listDeliveries,
+  nextDeliveryAt,
+  replayDelivery,
+  settleDelivery,
+} from "./deliveries.ts";
 import { grantGrace } from "./grant-grace.ts";
 import {
   isAccepted,
@@ -16,6 +23,7 @@ import {
 import { putHeartbeat } from "./put-heartbeat.ts";
 import { listAttempts, liveAttempts, readAttempt, readManifest } from "./read-attempts.ts";
 import { readEvents } from "./read-events.ts";
+import { readSeal, saveSeal, unsealed } from "./seals.ts";
 import {
   countExecuted,
   lastExecuted,
@@ -27,14 +35,18 @@ import {
 export const WRITES = {
   appendEvents,
   applyStep,
+  claimDeliveries,
   claimNext,
   createJob,
   grantGrace,
   putHeartbeat,
+  replayDelivery,
   saveAcceptance,
   saveMoment,
   saveProject,
   saveRevision,
+  saveSeal,
+  settleDelivery,
 } as const;
 
 export const READS = {
@@ -42,7 +54,9 @@ export const READS = {
   isAccepted,
   lastExecuted,
   listAttempts,
+  listDeliveries,
   liveAttempts,
+  nextDeliveryAt,
   readAttempt,
   readBundle,
   readEvents,
@@ -50,4 +64,6 @@ export const READS = {
   readMoment,
   readProject,
   readRevision,
+  readSeal,
+  unsealed,
 } as const;

@@ -1,0 +1,61 @@
+// Deliveries to callbacks, for whoever runs this installation: what waits, what was given up, and once more, please.
+import type { FastifyInstance } from "fastify";
+import {
+  AimError,
+  DELIVERY_STATES,
+  ROUTES,
+  type Delivery,
+  type DeliveryState,
+} from "@aim/contract";
+import { formatTimestamp } from "../base/clock.ts";
+import type { CoreParts } from "../core/parts.ts";
+import { OUTBOX_TOPIC } from "../execution/dispatcher.ts";
+import type { StoredDelivery } from "../store/uses/deliveries.ts";
+import { sendResponse } from "./reply.ts";
+
+const LISTED_MAX = 100;
+const EVENT_ID = /^evt_[0-9a-hjkmnp-tv-z]{26}$/;
+
+export function addDeliveryRoutes(app: FastifyInstance, parts: CoreParts): void {
+  app.get(ROUTES.deliveryList.path, async (request, reply) => {
+    const { state = null } = request.query as { state?: string | null };
+    if (state !== null && !isDeliveryState(state)) throw new AimError("invalid_request", "/state");
+    const found = await parts.store.listDeliveries({ state, limit: LISTED_MAX });
+    return sendResponse(reply, found.map(deliveryOf));
+  });
+
+  app.post(ROUTES.deliveryReplay.path, async (request, reply) => {
+    const { event_id = "", callback_index = "" } = request.params as {
+      event_id?: string;
+      callback_index?: string;
+    };
+    if (!EVENT_ID.test(event_id) || !/^\d$/.test(callback_index)) throw new AimError("not_found");
+    const which = { eventId: event_id, callbackIndex: Number(callback_index) };
+    const code = await parts.store.replayDelivery({ ...which, now: parts.clock.now() });
+    if (code !== null) throw new AimError(code);
+    parts.signals.wake(OUTBOX_TOPIC);
+    return sendResponse(reply, {});
+  });
+}
+
+function isDeliveryState(text: string): text is DeliveryState {
+  const states: readonly string[] = DELIVERY_STATES;
+  return states.includes(text);
+}
+
+function deliveryOf(stored: StoredDelivery): Delivery {
+  return {
+    event_id: stored.eventId,
+    callback_index: stored.callbackIndex,
+    run_id: stored.attemptId,
+    sequence: stored.sequence,
+    type: stored.type,
+    url: stored.url,
+    state: stored.state,
+    tries: stored.tries,
+    created_at: formatTimestamp(stored.created),
+    next_try_at: stored.state === "waiting" ? formatTimestamp(stored.nextTry) : null,
+    last_status: stored.lastStatus,
+    last_error: stored.lastError,
+  };
+}

@@ -1,0 +1,42 @@
+// The uses bound to one open SQLite file, in whatever thread opened it.
+import { Kysely } from "kysely";
+import type { Schema } from "../../schema.ts";
+import { READS, WRITES } from "../../uses/index.ts";
+import { sqliteDialect, sqliteRows } from "./dialect.ts";
+import { migrateSqlite } from "./migrate.ts";
+import { openSqlite } from "./open.ts";
+
+type AnyUse = (lent: unknown, ...args: readonly unknown[]) => Promise<unknown>;
+
+export interface BoundUses {
+  /** Runs one use by its name; a writing one in a transaction of its own. */
+  readonly run: (use: string, args: readonly unknown[]) => Promise<unknown>;
+  readonly close: () => Promise<void>;
+}
+
+/** Opens and migrates the file at `path`. Throws StoreRefused when it cannot be used safely. */
+export function openUses(path: string): BoundUses {
+  const database = openSqlite(path);
+  migrateSqlite(database);
+  const db = new Kysely<Schema>({ dialect: sqliteDialect(database) });
+  const reads: ReadonlyMap<string, unknown> = new Map(Object.entries(READS));
+  const writes: ReadonlyMap<string, unknown> = new Map(Object.entries(WRITES));
+
+  async function run(use: string, args: readonly unknown[]): Promise<unknown> {
+    const read = reads.get(use) as AnyUse | undefined;
+    if (read !== undefined) return read(db, ...args);
+    const write = writes.get(use) as AnyUse | undefined;
+    if (write === undefined) throw new Error(`the store has no use ${use}`);
+    return db
+      .transaction()
+      .execute((transaction) => write({ db: transaction, rows: sqliteRows }, ...args));
+  }
+
+  async function close(): Promise<void> {
+    await db.destroy();
+    // Kysely closes only what it has used.
+    if (database.isOpen) database.close();
+  }
+
+  return { run, close };
+}
