@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { makeFolder, until } from "../harness/plane.ts";
 
 export const SSHD = "/usr/sbin/sshd";
+const ACCOUNTS_MS = 15_000;
 const READY_MS = 20_000;
 const ADDRESS = "127.0.0.1";
 
@@ -72,7 +73,7 @@ export async function openLab(): Promise<Lab> {
   mkdirSync(join(folder, "async"), { mode: 0o777 });
   if (root) mkdirSync("/run/sshd", { recursive: true });
   const silent = await listenSilently();
-  const accounts = root ? ([makeAccount(folder), makeAccount(folder)] as const) : null;
+  const accounts = root ? ([await makeAccount(folder), await makeAccount(folder)] as const) : null;
   const [known, changed, unknown, second, secondUnknown, closed] = await freePorts(6);
   const servers = [
     startServer(
@@ -200,20 +201,29 @@ async function listenSilently(): Promise<{ readonly port: number; readonly close
   };
 }
 
-function makeAccount(folder: string): Account {
+async function makeAccount(folder: string): Promise<Account> {
   const name = `aimt${randomBytes(5).toString("hex")}`;
   const password = `pw-${randomBytes(9).toString("hex")}`;
   const home = ["--create-home", "--home-dir", join(folder, name)];
-  execFileSync("useradd", ["--shell", "/bin/sh", "--no-log-init", ...home, name], {
-    stdio: "ignore",
-  });
-  execFileSync("chpasswd", [], {
-    input: `${name}:${password}\n`,
-    stdio: ["pipe", "ignore", "ignore"],
-  });
+  await changeAccounts("useradd", ["--shell", "/bin/sh", "--no-log-init", ...home, name]);
+  await changeAccounts("chpasswd", [], `${name}:${password}\n`);
   return { name, password };
 }
 
+/** Another test may hold the lock of the account files for a moment. */
+async function changeAccounts(program: string, args: readonly string[], input = ""): Promise<void> {
+  await until(ACCOUNTS_MS, () => {
+    const done = spawnSync(program, args, { input, stdio: ["pipe", "ignore", "ignore"] });
+    return done.status === 0;
+  });
+}
+
+/** At the end of a process nothing can wait, so this waits for the lock by itself. */
 function removeAccount({ name }: Account): void {
-  spawnSync("userdel", ["--force", name], { stdio: "ignore" });
+  for (let tries = 0; tries < 50; tries += 1) {
+    const { status } = spawnSync("userdel", ["--force", name], { stdio: "ignore" });
+    // 1 and 10: a file of accounts could not be changed now.
+    if (status !== 1 && status !== 10) return;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+  }
 }
