@@ -72,8 +72,9 @@ export async function openLab(): Promise<Lab> {
   }
   mkdirSync(join(folder, "async"), { mode: 0o777 });
   if (root) mkdirSync("/run/sshd", { recursive: true });
-  const silent = await listenSilently();
   const accounts = root ? ([await makeAccount(folder), await makeAccount(folder)] as const) : null;
+  // Last of what can fail: an open listener would keep a failed program alive.
+  const silent = await listenSilently();
   const [known, changed, unknown, second, secondUnknown, closed] = await freePorts(6);
   const servers = [
     startServer(
@@ -205,8 +206,8 @@ async function makeAccount(folder: string): Promise<Account> {
   const name = `aimt${randomBytes(5).toString("hex")}`;
   const password = `pw-${randomBytes(9).toString("hex")}`;
   const home = ["--create-home", "--home-dir", join(folder, name)];
-  await changeAccounts("useradd", ["--shell", "/bin/sh", "--no-log-init", ...home, name]);
-  await changeAccounts("chpasswd", [], `${name}:${password}\n`);
+  await changeAccounts("/usr/sbin/useradd", ["--shell", "/bin/sh", "--no-log-init", ...home, name]);
+  await changeAccounts("/usr/sbin/chpasswd", [], `${name}:${password}\n`);
   return { name, password };
 }
 
@@ -221,7 +222,7 @@ async function changeAccounts(program: string, args: readonly string[], input = 
 /** At the end of a process nothing can wait, so this waits for the lock by itself. */
 function removeAccount({ name }: Account): void {
   for (let tries = 0; tries < 50; tries += 1) {
-    const { status } = spawnSync("userdel", ["--force", name], { stdio: "ignore" });
+    const { status } = spawnSync("/usr/sbin/userdel", ["--force", name], { stdio: "ignore" });
     // 1 and 10: a file of accounts could not be changed now.
     if (status !== 1 && status !== 10) return;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
