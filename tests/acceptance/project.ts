@@ -2,7 +2,7 @@
 import type { Lab } from "./sshd.ts";
 
 const CONFIG = `[defaults]
-timeout = 3
+timeout = 8
 `;
 
 const PLAIN = `- name: Plain work

@@ -183,14 +183,19 @@ test("Ctrl-C detaches, the run goes on, and cancel ends it with proof", async ()
     ],
     { stdio: ["ignore", "pipe", "pipe"] },
   );
-  const texts = Promise.all([textOf(child.stdout), textOf(child.stderr)]);
+  let shown = "";
+  child.stdout.on("data", (piece: Buffer) => {
+    shown += piece.toString();
+  });
+  const told = textOf(child.stderr);
   const client = createClient({ socketPath: join(state, "aimd.sock") });
   const newest = async (): Promise<RunStatus | undefined> => (await client.runs())[0];
-  await until(END_MS, async () => (await newest())?.state === "running");
+  // Only a client that has seen its run begin can say which one goes on.
+  await until(END_MS, () => shown.includes("TASK [Wait]"));
   const exited = once(child, "exit") as Promise<[number | null]>;
   child.kill("SIGINT");
   const [status] = await exited;
-  const [, stderr] = await texts;
+  const stderr = await told;
   expect(status).toBe(130);
   const running = await newest();
   expect(stderr).toContain(`aimctl watch ${running?.run_id ?? ""}`);

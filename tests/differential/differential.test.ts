@@ -5,7 +5,8 @@ import { layOut, type Corpus } from "./corpus.ts";
 import { runTarget, type TargetRun } from "./run-target.ts";
 import { LIMIT_SECONDS, TARGETS } from "./targets.ts";
 
-const AT_ONCE = 2;
+// Another test file runs beside this one: two targets at once would starve its real hosts.
+const AT_ONCE = 1;
 const ALL_MS = 15 * 60_000;
 
 interface Told {
