@@ -21,8 +21,6 @@ export default defineConfig({
           // Each starts a real plane: more at once than cores would only wait for each other.
           maxWorkers: 2,
           pool: "forks",
-          // Real hosts on a machine that others load too: a time-out that does not come back is no fault.
-          retry: 1,
         },
       },
     ],
