@@ -96,6 +96,7 @@ export {
   BUNDLE_FILE_BYTES_MAX,
   BUNDLE_PATH_BYTES_MAX,
   BundleFileSchema,
+  IdempotencyKeySchema,
   JobSpecSchema,
   RunnerRequirementsSchema,
   SecretReferenceSchema,
@@ -103,6 +104,37 @@ export {
   SlotNameSchema,
 } from "./job-spec.ts";
 export type { BundleFile, JobSpec, RunnerRequirements } from "./job-spec.ts";
+export {
+  AcceptedSchema,
+  AttemptSchema,
+  BundleSchema,
+  JOBS_PER_PAGE_MAX,
+  JOB_BYTES_MAX,
+  JobRequestSchema,
+  JobSchema,
+  KeptBundleSchema,
+  RETRY_REASONS,
+  RUNNER_STATES,
+  RetryHintSchema,
+  RetryRequestSchema,
+  RunnerSchema,
+  USAGE_PER_PAGE_MAX,
+  UsageSchema,
+} from "./jobs.ts";
+export type {
+  AcceptedJob,
+  AttemptView,
+  Bundle,
+  JobRequest,
+  JobView,
+  KeptBundle,
+  RetryHint,
+  RetryReason,
+  RetryRequest,
+  RunnerState,
+  RunnerView,
+  Usage,
+} from "./jobs.ts";
 export {
   AcceptanceSchema,
   CREDENTIAL_SLOTS,
@@ -190,6 +222,7 @@ export {
   AttemptGrantSchema,
   ClaimRequestSchema,
   CompletionSchema,
+  DrainGrantSchema,
   EVENTS_PER_BATCH_MAX,
   EpochSchema,
   EventBatchSchema,
@@ -201,7 +234,10 @@ export {
   ManifestSchema,
   MoveSchema,
   RegisterSchema,
+  RegisteredSchema,
   RuntimeFactsSchema,
+  UPLOAD_CHUNK_BYTES_MAX,
+  UploadedSchema,
 } from "./runner-protocol.ts";
 export type {
   ArtifactFile,
@@ -216,7 +252,9 @@ export type {
   Manifest,
   Move,
   Register,
+  Registered,
   RuntimeFacts,
+  Uploaded,
 } from "./runner-protocol.ts";
 export {
   ATTEMPT_STATES,

@@ -34,11 +34,14 @@ export const SecretSchema = Type.Object(
   { additionalProperties: false },
 );
 
+/** Made by the caller; one key of a customer makes one job. */
+export const IdempotencyKeySchema = Type.String({ minLength: 1, maxLength: 255 });
+
 export const JobSpecSchema = Type.Object(
   {
     api_version: Type.Literal(API_VERSION),
     job_type: Type.String({ pattern: "^[a-z]+(\\.[a-z_]+){1,3}$" }),
-    idempotency_key: Type.String({ minLength: 1, maxLength: 255 }),
+    idempotency_key: IdempotencyKeySchema,
     customer: CatalogIdSchema,
     operation_id: Type.Optional(CorrelationIdSchema),
     plan_node_id: Type.Optional(CorrelationIdSchema),

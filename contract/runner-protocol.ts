@@ -34,6 +34,19 @@ export const RegisterSchema = Type.Object(
 );
 export type Register = Static<typeof RegisterSchema>;
 
+export const RegisteredSchema = Type.Object(
+  {
+    lease_ms: milliseconds,
+    /** For every further call of a remote runner; null on the local socket, which needs none. */
+    session: Type.Union([
+      Type.Object({ token: Type.String(), renew_after_ms: milliseconds }, closed),
+      Type.Null(),
+    ]),
+  },
+  closed,
+);
+export type Registered = Static<typeof RegisteredSchema>;
+
 export const ClaimRequestSchema = Type.Object(
   {
     runner_instance_id: RunnerInstanceIdSchema,
@@ -74,7 +87,14 @@ export const InspectionGrantSchema = Type.Object(
 );
 export type InspectionGrant = Static<typeof InspectionGrantSchema>;
 
-export const GrantSchema = Type.Union([AttemptGrantSchema, InspectionGrantSchema]);
+/** The runner is asked to finish what it holds, to take nothing more and to end. */
+export const DrainGrantSchema = Type.Object({ kind: Type.Literal("drain") }, closed);
+
+export const GrantSchema = Type.Union([
+  AttemptGrantSchema,
+  InspectionGrantSchema,
+  DrainGrantSchema,
+]);
 export type Grant = Static<typeof GrantSchema>;
 
 export const InspectionReportSchema = Type.Object(
@@ -186,5 +206,15 @@ export const CompletionSchema = Type.Object(
   closed,
 );
 export type Completion = Static<typeof CompletionSchema>;
+
+/** An artifact travels in chunks of at most this many bytes, in order. */
+export const UPLOAD_CHUNK_BYTES_MAX = 4 * 1024 * 1024;
+
+/** The answer to a chunk: how many bytes of the artifact are kept so far. */
+export const UploadedSchema = Type.Object(
+  { received: Type.Integer({ minimum: 0 }), complete: Type.Boolean() },
+  closed,
+);
+export type Uploaded = Static<typeof UploadedSchema>;
 
 export const EpochSchema = Type.Object({ epoch }, closed);

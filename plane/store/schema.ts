@@ -52,6 +52,8 @@ export interface Schema {
     events_lost: number;
     manifest_digest: string | null;
     result: string | null;
+    /** Of a retry; the first attempt has its job's. */
+    idempotency_key: string | null;
   };
   events: { attempt_id: string; sequence: number; customer_id: string; event: string };
   heartbeats: {
@@ -105,6 +107,32 @@ export interface Schema {
     last_error: string | null;
     claimed_by: string | null;
     claimed_until_ms: number | null;
+  };
+  runners: {
+    id: string;
+    customer_id: string;
+    name: string;
+    runner_kind: string;
+    /** JSON list. */
+    job_types: string;
+    /** JSON of its runtime facts. */
+    runtime: string;
+    slots: number;
+    registered_ms: number;
+    seen_ms: number;
+    draining: number;
+  };
+  usage: {
+    cursor: number;
+    attempt_id: string;
+    customer_id: string;
+    job_id: string;
+    job_type: string;
+    runner_kind: string | null;
+    state: string;
+    attempt_ms: number;
+    artifact_bytes: number;
+    ended_ms: number;
   };
   projects: { id: string; customer_id: string; definition: string };
   acceptances: {

@@ -1,6 +1,7 @@
 // Numbered, forward-only migrations. A database of a newer release is refused, never changed.
 import { first, firstPostgres, firstSqlite } from "./001-first.ts";
 import { seals, sealsPostgres, sealsSqlite } from "./002-seals.ts";
+import { jobs, jobsPostgres, jobsSqlite } from "./004-jobs.ts";
 import { outbox, outboxPostgres, outboxSqlite } from "./003-outbox.ts";
 
 export interface Migration {
@@ -14,4 +15,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 1, both: first, sqlite: firstSqlite, postgres: firstPostgres },
   { number: 2, both: seals, sqlite: sealsSqlite, postgres: sealsPostgres },
   { number: 3, both: outbox, sqlite: outboxSqlite, postgres: outboxPostgres },
+  { number: 4, both: jobs, sqlite: jobsSqlite, postgres: jobsPostgres },
 ];

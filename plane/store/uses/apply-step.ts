@@ -15,6 +15,7 @@ import { step, type Command } from "../../execution/step.ts";
 import type { Write } from "../transaction.ts";
 import { attemptOf, jobOf, mutableColumns } from "./attempt-row.ts";
 import { tellCallbacks } from "./tell-callbacks.ts";
+import { writeUsage } from "./usage.ts";
 
 export interface ApplyStep {
   readonly attemptId: string;
@@ -104,6 +105,11 @@ async function close(
   const result = resultOf(closed, use.job.spec, completion);
   await appendResultEvent(write, { ...closed, result }, use.now);
   if (completion !== null) await keepManifest(write, closed, completion);
+  await writeUsage(write, {
+    attempt: closed,
+    job: use.job,
+    manifest: completion?.manifest ?? null,
+  });
   return { ...closed, result };
 }
 

@@ -8,15 +8,19 @@ import { tellCallbacks } from "./tell-callbacks.ts";
 export interface CreateJob {
   readonly job: Job;
   readonly attempt: Attempt;
-  /** The revision that this job uses up. */
-  readonly revision: string;
+  /** The revision that this job uses up; null for a job that came as a spec. */
+  readonly revision: string | null;
 }
 
 export type CreatedJob =
   | {
       readonly ok: true;
+      /** The one that was made with this key, now or before. */
       readonly attempt: Attempt;
-      /** A callback is to be told. */ readonly told: boolean;
+      /** False when the key had made it before. */
+      readonly fresh: boolean;
+      /** A callback is to be told. */
+      readonly told: boolean;
     }
   | { readonly ok: false; readonly code: ProblemCode };
 
@@ -40,20 +44,20 @@ export async function createJob(write: Write, use: CreateJob): Promise<CreatedJo
   // The key comes first: whoever holds it decides what everybody with the same key is answered.
   if (inserted.numInsertedOrUpdatedRows !== 1n) return createdBefore(write, job);
   await write.db.insertInto("attempts").values(attemptRow(attempt, job.spec.job_type)).execute();
+  if (use.revision !== null) await useUp(write, use.revision, attempt.id);
+  const now = job.created;
+  const told = await tellCallbacks(write, { name: "attempt.accepted", attempt, job, now });
+  return { ok: true, attempt, fresh: true, told };
+}
+
+async function useUp(write: Write, revision: string, attemptId: string): Promise<void> {
   const used = await write.db
     .updateTable("revisions")
-    .set({ used_by: attempt.id })
-    .where("revision", "=", use.revision)
+    .set({ used_by: attemptId })
+    .where("revision", "=", revision)
     .where("used_by", "is", null)
     .executeTakeFirst();
   if (used.numUpdatedRows !== 1n) throw new AimError("revision_used");
-  const told = await tellCallbacks(write, {
-    name: "attempt.accepted",
-    attempt,
-    job,
-    now: job.created,
-  });
-  return { ok: true, attempt, told };
 }
 
 async function createdBefore(write: Write, job: Job): Promise<CreatedJob> {
@@ -69,5 +73,5 @@ async function createdBefore(write: Write, job: Job): Promise<CreatedJob> {
   if (before.request_digest !== job.requestDigest) {
     return { ok: false, code: "idempotency_mismatch" };
   }
-  return { ok: true, attempt: attemptOf(before), told: false };
+  return { ok: true, attempt: attemptOf(before), fresh: false, told: false };
 }

@@ -3,6 +3,7 @@
 import { appendEvents } from "./append-events.ts";
 import { applyStep } from "./apply-step.ts";
 import { claimNext } from "./claim-next.ts";
+import { createAttempt } from "./create-attempt.ts";
 import { createJob } from "./create-job.ts";
 import {
   claimDeliveries,
@@ -23,30 +24,39 @@ import {
 import { putHeartbeat } from "./put-heartbeat.ts";
 import { listAttempts, liveAttempts, readAttempt, readManifest } from "./read-attempts.ts";
 import { readEvents } from "./read-events.ts";
+import { listJobs, readJob } from "./read-jobs.ts";
+import { drainRunner, listRunners, saveRunner, touchRunner } from "./runners.ts";
 import { readSeal, saveSeal, unsealed } from "./seals.ts";
 import {
   countExecuted,
   lastExecuted,
   readBundle,
   readRevision,
+  saveBundle,
   saveRevision,
 } from "./revisions.ts";
+import { readUsage } from "./usage.ts";
 
 export const WRITES = {
   appendEvents,
   applyStep,
   claimDeliveries,
   claimNext,
+  createAttempt,
   createJob,
+  drainRunner,
   grantGrace,
   putHeartbeat,
   replayDelivery,
   saveAcceptance,
+  saveBundle,
   saveMoment,
   saveProject,
   saveRevision,
+  saveRunner,
   saveSeal,
   settleDelivery,
+  touchRunner,
 } as const;
 
 export const READS = {
@@ -55,15 +65,19 @@ export const READS = {
   lastExecuted,
   listAttempts,
   listDeliveries,
+  listJobs,
+  listRunners,
   liveAttempts,
   nextDeliveryAt,
   readAttempt,
   readBundle,
   readEvents,
+  readJob,
   readManifest,
   readMoment,
   readProject,
   readRevision,
   readSeal,
+  readUsage,
   unsealed,
 } as const;

@@ -24,17 +24,11 @@ export interface SaveRevision {
 }
 
 /** A revision prepared again before its use gets a new expiry. After its use the same content is another one. */
-export async function saveRevision({ db }: Write, use: SaveRevision): Promise<void> {
+export async function saveRevision(write: Write, use: SaveRevision): Promise<void> {
   const { revision } = use;
-  await db
-    .insertInto("bundles")
-    .values({
-      digest: use.bundleDigest,
-      customer_id: revision.customer,
-      files: canonicalJson(use.files),
-    })
-    .onConflict((conflict) => conflict.columns(["customer_id", "digest"]).doNothing())
-    .execute();
+  const { db } = write;
+  const { bundleDigest: digest, files } = use;
+  await saveBundle(write, { customer: revision.customer, digest, files });
   const expires_ms = Math.round(revision.expires);
   await db
     .insertInto("revisions")
@@ -49,6 +43,21 @@ export async function saveRevision({ db }: Write, use: SaveRevision): Promise<vo
       used_by: null,
     })
     .onConflict((conflict) => conflict.column("revision").doUpdateSet({ expires_ms }))
+    .execute();
+}
+
+export interface StoredBundle {
+  readonly customer: string;
+  readonly digest: string;
+  readonly files: readonly BundleFile[];
+}
+
+/** Keeping a bundle again does nothing. */
+export async function saveBundle({ db }: Write, use: StoredBundle): Promise<void> {
+  await db
+    .insertInto("bundles")
+    .values({ digest: use.digest, customer_id: use.customer, files: canonicalJson(use.files) })
+    .onConflict((conflict) => conflict.columns(["customer_id", "digest"]).doNothing())
     .execute();
 }
 
