@@ -69,7 +69,6 @@ export const PROBLEMS = {
   bundle_unknown: [422, "The bundle is not kept here. Upload its files and make it first."],
   bundle_incomplete: [422, "A file of the bundle is not kept here. Upload it first."],
   invalid_inputs: [422, "The inputs do not fit the schema of the job type."],
-  requirements_exceeded: [422, "The job asks for more than its content or this plane allows."],
   secrets_unsupported: [422, "This plane cannot resolve secret references."],
   retry_refused: [409, "Another attempt of this job makes no sense. See its retry hint."],
   retry_unconfirmed: [
@@ -78,7 +77,6 @@ export const PROBLEMS = {
   ],
   retry_too_early: [409, "A former holder might still reach a target. See safe_to_retry_at."],
   upload_offset: [409, "The chunk does not begin where the kept bytes end."],
-  runner_draining: [409, "The runner takes nothing more."],
   state_conflict: [409, "The attempt is not in a state that allows this."],
   lease_lost: [409, "The lease of this attempt has ended."],
   epoch_stale: [409, "Another lease holds this attempt."],
@@ -103,6 +101,21 @@ export const ProblemSchema = Type.Object(
   { additionalProperties: false },
 );
 export type Problem = Static<typeof ProblemSchema>;
+
+export const PROBLEM_TYPE_PREFIX = "urn:aim:problem:";
+
+/** RFC 9457, as every route answers that does not speak JSON lines. */
+export const ProblemDetailsSchema = Type.Object(
+  {
+    type: Type.String(),
+    title: Type.String(),
+    status: Type.Integer({ minimum: 400, maximum: 599 }),
+    code: Type.Enum([...PROBLEM_CODES]),
+    at: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+);
+export type ProblemDetails = Static<typeof ProblemDetailsSchema>;
 
 /** The one exception class for a refused request. Recognise it by `code`, never by `instanceof` across packages. */
 export class AimError extends Error {

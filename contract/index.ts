@@ -29,8 +29,16 @@ export {
   executionProgress,
 } from "./capabilities.ts";
 export type { Capabilities, Qualification } from "./capabilities.ts";
-export { AimError, PROBLEMS, PROBLEM_CODES, ProblemSchema, isProblemCode } from "./errors.ts";
-export type { Problem, ProblemCode } from "./errors.ts";
+export {
+  AimError,
+  PROBLEMS,
+  PROBLEM_CODES,
+  PROBLEM_TYPE_PREFIX,
+  ProblemDetailsSchema,
+  ProblemSchema,
+  isProblemCode,
+} from "./errors.ts";
+export type { Problem, ProblemCode, ProblemDetails } from "./errors.ts";
 export {
   COUNT_NAMES,
   CountsSchema,
@@ -149,6 +157,7 @@ export type {
   Project,
   RegisteredProject,
 } from "./local.ts";
+export { openApi } from "./openapi.ts";
 export {
   ErrorLineSchema,
   EventLineSchema,

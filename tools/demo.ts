@@ -76,7 +76,7 @@ async function main(): Promise<number> {
       run_id: string;
     }[];
     console.log("\nThe evidence that this run left:");
-    const kept = aimctl("artifacts", runs[0]?.run_id ?? "");
+    const kept = aimctl("artifacts", "list", runs[0]?.run_id ?? "");
     // One host is unreachable on purpose: 4 is the right answer.
     return status === 4 && kept === 0 ? 0 : 1;
   } finally {

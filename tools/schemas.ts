@@ -7,11 +7,15 @@ import { ROOT } from "./steps.ts";
 const FOLDER = join(ROOT, "contract/schemas");
 
 const SCHEMAS: Readonly<Record<string, object>> = {
+  accepted: contract.AcceptedSchema,
+  bundle: contract.BundleSchema,
   "callback-event": contract.CallbackEventSchema,
   capabilities: contract.CapabilitiesSchema,
   delivery: contract.DeliverySchema,
   event: contract.RunEventSchema,
   "evidence-statement": contract.EvidenceStatementSchema,
+  job: contract.JobSchema,
+  "job-request": contract.JobRequestSchema,
   "job-spec": contract.JobSpecSchema,
   manifest: contract.ManifestSchema,
   "operation-cancel": contract.OPERATION_SCHEMAS.cancel,
@@ -21,30 +25,35 @@ const SCHEMAS: Readonly<Record<string, object>> = {
   "operation-status": contract.OPERATION_SCHEMAS.status,
   prepared: contract.PreparedSchema,
   problem: contract.ProblemSchema,
+  "problem-details": contract.ProblemDetailsSchema,
+  "retry-request": contract.RetryRequestSchema,
   "run-result": contract.RunResultSchema,
   "run-status": contract.RunStatusSchema,
+  runner: contract.RunnerSchema,
   "runner-claim": contract.ClaimRequestSchema,
   "runner-completion": contract.CompletionSchema,
   "runner-event-batch": contract.EventBatchSchema,
   "runner-grant": contract.GrantSchema,
   "runner-heartbeat": contract.HeartbeatSchema,
   "runner-register": contract.RegisterSchema,
+  "runner-registered": contract.RegisteredSchema,
   "seal-envelope": contract.SealEnvelopeSchema,
   "seal-key": contract.SealKeySchema,
+  usage: contract.UsageSchema,
 };
 
 /** File name to text of every schema as it should stand. */
 export function schemaFiles(): ReadonlyMap<string, string> {
-  return new Map(
-    Object.entries(SCHEMAS).map(([name, schema]) => {
-      const document = {
-        $schema: "https://json-schema.org/draft/2020-12/schema",
-        title: name,
-        ...schema,
-      };
-      return [`${name}.json`, `${JSON.stringify(document, null, 2)}\n`];
-    }),
-  );
+  const documents = Object.entries(SCHEMAS).map(([name, schema]): [string, string] => {
+    const document = {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      title: name,
+      ...schema,
+    };
+    return [`${name}.json`, `${JSON.stringify(document, null, 2)}\n`];
+  });
+  // Named by format, since it is no JSON Schema; too large to be read in any other way than by a program.
+  return new Map([...documents, ["openapi.json", `${JSON.stringify(contract.openApi())}\n`]]);
 }
 
 /** Names of schema files that are missing, superfluous or different. */

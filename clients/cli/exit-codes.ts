@@ -39,6 +39,7 @@ const BY_PROBLEM: Partial<Record<ProblemCode, ExitCode>> = {
   storage_full: EXIT.unavailable,
   not_enabled: EXIT.notPermitted,
   local_only: EXIT.notPermitted,
+  unauthenticated: EXIT.notPermitted,
 };
 
 /** The status for a run's result. What nobody knows comes first: it must never look like an ordinary failure. */

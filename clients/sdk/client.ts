@@ -2,7 +2,6 @@
 import {
   AimError,
   API_VERSION,
-  isProblemCode,
   OPERATION_BYTES_MAX,
   pathOf,
   type Capabilities,
@@ -20,10 +19,11 @@ import {
   type RunStatus,
   type SealEnvelope,
   type SealKey,
-  type WireLine,
 } from "@aim/contract";
 import { ClientError, isAimError, isClientError } from "./client-error.ts";
 import { sha256Hex } from "./digest.ts";
+import { jobCalls, type JobCalls } from "./jobs.ts";
+import { drain, jsonAnswer, queryOf, refusal, refusalOf } from "./json.ts";
 import { readWire, type ReadLine } from "./ndjson.ts";
 import type { Answer, Call, Transport } from "./transport.ts";
 
@@ -56,7 +56,7 @@ const RECONNECTION: Reconnection = {
 const DELAY_MS_MAX = 5000;
 
 /** Every function throws AimError for a refusal and ClientError for an answer that is missing, cut or foreign. */
-export interface Client {
+export interface Client extends JobCalls {
   /** Whether a plane answers there. Never throws. */
   health(): Promise<boolean>;
   capabilities(): Promise<Capabilities>;
@@ -95,9 +95,11 @@ export function createClientOver(
   transport: Transport,
   reconnection: Reconnection = RECONNECTION,
 ): Client {
-  const single = <T>(call: Call) => singleResponse<T>(transport, call);
-  const operate = async <T>(operation: Record<string, unknown>) =>
-    single<T>(operationCall(JSON.stringify({ api_version: API_VERSION, ...operation })));
+  const json = <T>(call: Call) => jsonAnswer<T>(transport, call);
+  const operate = async <T>(operation: Record<string, unknown>) => {
+    const call = operationCall(JSON.stringify({ api_version: API_VERSION, ...operation }));
+    return singleResponse<T>(transport, call);
+  };
   const follow: Client["follow"] = (runId, after = 0, options = {}) =>
     resume({ transport, reconnection }, { runId, after }, options);
 
@@ -109,29 +111,27 @@ export function createClientOver(
     status: (runId) => operate({ operation: "status", run_id: runId }),
     cancel: (runId) => operate({ operation: "cancel", run_id: runId }),
     follow,
-    runs: () => single({ method: "GET", path: pathOf("runList") }),
-    artifacts: (runId) =>
-      single({ method: "GET", path: pathOf("artifactList", { run_id: runId }) }),
-    seal: (runId) => single({ method: "GET", path: pathOf("seal", { run_id: runId }) }),
-    sealKey: () => single({ method: "GET", path: pathOf("sealKey") }),
+    runs: () => json({ method: "GET", path: pathOf("runList") }),
+    artifacts: (runId) => json({ method: "GET", path: pathOf("artifactList", { run_id: runId }) }),
+    seal: (runId) => json({ method: "GET", path: pathOf("seal", { run_id: runId }) }),
+    sealKey: () => json({ method: "GET", path: pathOf("sealKey") }),
     artifact: (file) => artifactBytes(transport, file),
     credentials: async (credentials) => {
       const body = JSON.stringify(credentials);
       const call: Call = { method: "POST", path: pathOf("credentials"), body };
-      const answered = await single<{ credentials_id?: unknown }>(call);
+      const answered = await json<{ credentials_id?: unknown }>(call);
       if (typeof answered.credentials_id !== "string") throw new ClientError("bad_answer");
       return answered.credentials_id;
     },
     project: (project) =>
-      single({ method: "POST", path: pathOf("project"), body: JSON.stringify(project) }),
-    deliveries: (state) => {
-      const query = state === undefined ? "" : `?state=${state}`;
-      return single({ method: "GET", path: `${pathOf("deliveryList")}${query}` });
-    },
+      json({ method: "POST", path: pathOf("project"), body: JSON.stringify(project) }),
+    deliveries: (state) =>
+      json({ method: "GET", path: `${pathOf("deliveryList")}${queryOf({ state })}` }),
     replayDelivery: async ({ event_id, callback_index }) => {
       const values = { event_id, callback_index: String(callback_index) };
-      await single({ method: "POST", path: pathOf("deliveryReplay", values) });
+      await json({ method: "POST", path: pathOf("deliveryReplay", values) });
     },
+    ...jobCalls(json, transport),
     raw: (line, options = {}) => rawLines(transport, operationCall(line, options.signal)),
   };
 }
@@ -168,12 +168,6 @@ async function singleResponse<T>(transport: Transport, call: Call): Promise<T> {
     if (line.type === "response") return line.response as T;
   }
   throw new ClientError("stream_cut");
-}
-
-function refusal(problem: Extract<WireLine, { type: "error" }>["error"]): Error {
-  const code: unknown = problem.code;
-  if (!isProblemCode(code)) return new ClientError("bad_answer");
-  return new AimError(code, typeof problem.at === "string" ? problem.at : undefined);
 }
 
 async function* runLines(
@@ -278,12 +272,7 @@ async function artifactBytes(
 ): Promise<Uint8Array> {
   const call: Call = { method: "GET", path: pathOf("artifact", { sha256: file.sha256 }) };
   const answer = await transport(call);
-  if (answer.status !== 200) {
-    for await (const { line } of readWire(answer.chunks)) {
-      if (line.type === "error") throw refusal(line.error);
-    }
-    throw new ClientError("bad_answer");
-  }
+  if (answer.status !== 200) throw await refusalOf(answer);
   const bytes = await collect(answer, file.size);
   if ((await sha256Hex(bytes)) !== file.sha256) throw new ClientError("digest_mismatch");
   return bytes;
@@ -304,8 +293,4 @@ async function collect(answer: Answer, size: number): Promise<Uint8Array<ArrayBu
   }
   if (offset !== size) throw new ClientError("stream_cut");
   return bytes;
-}
-
-async function drain(answer: Answer): Promise<void> {
-  for await (const chunk of answer.chunks) void chunk;
 }

@@ -6,6 +6,7 @@ export { createClientOver } from "./client.ts";
 export type { Client, Execution, Reconnection, RunLine, StreamOptions } from "./client.ts";
 export { CLIENT_FAULTS, ClientError, isAimError, isClientError } from "./client-error.ts";
 export type { ClientFaultCode } from "./client-error.ts";
+export type { JobCalls, JobQuery } from "./jobs.ts";
 export { EVIDENCE_FAULTS, evidenceInMemory, isSealKey, verifyEvidence } from "./evidence.ts";
 export { readManifest } from "./evidence-documents.ts";
 export type {

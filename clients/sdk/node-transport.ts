@@ -30,7 +30,7 @@ export function nodeTransport(address: Address): Transport {
           call.signal?.aborted === true ? error : new ClientError("unreachable", { cause: error }),
         );
       });
-      outgoing.end(call.body);
+      outgoing.end(call.bytes ?? call.body);
     });
 }
 
@@ -47,12 +47,13 @@ function target(address: Address): { options: RequestOptions; prefix: string; se
 }
 
 function headers(call: Call): Record<string, string | number> {
-  const accept = { accept: "application/x-ndjson" };
-  if (call.body === undefined) return accept;
+  const accept = { accept: "application/json, application/x-ndjson" };
+  const sent = call.bytes ?? call.body;
+  if (sent === undefined) return accept;
   return {
     ...accept,
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(call.body),
+    "content-type": call.bytes === undefined ? "application/json" : "application/octet-stream",
+    "content-length": Buffer.byteLength(sent),
   };
 }
 

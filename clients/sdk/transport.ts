@@ -6,6 +6,8 @@ export interface Call {
   readonly path: string;
   /** JSON text. */
   readonly body?: string | undefined;
+  /** Instead of a JSON text. */
+  readonly bytes?: Uint8Array<ArrayBuffer> | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -1,16 +1,9 @@
 // Execute: only what was reviewed, byte for byte, once.
-import {
-  AimError,
-  canonicalJson,
-  type JobSpec,
-  type NormalizedRequest,
-  type OperationOf,
-} from "@aim/contract";
+import { AimError, canonicalJson, type NormalizedRequest, type OperationOf } from "@aim/contract";
 import { sha256 } from "../store/blobs.ts";
-import { waitingAttempt, type Attempt } from "../execution/attempt.ts";
-import { CLAIM_TOPIC, OUTBOX_TOPIC } from "../execution/dispatcher.ts";
+import type { Attempt } from "../execution/attempt.ts";
 import { snapshot } from "./bundle.ts";
-import { slotsOf } from "./inputs.ts";
+import { acceptJob } from "./jobs.ts";
 import type { CoreParts } from "./parts.ts";
 import { entryDigest, type PreparedFacts } from "./prepare.ts";
 
@@ -23,36 +16,16 @@ export async function execute(
   const { request, revision } = operation;
   const facts = await checkRevision(parts, request, revision);
   const entry = await checkContent(parts, request, facts);
-  const spec: JobSpec = { ...facts.spec, idempotency_key: revision };
-  const now = parts.clock.now();
-  const attempt = newAttempt(parts, spec, now);
-  parts.credentials.assign(operation.credentials_id, attempt.id, slotsOf(entry));
-  try {
-    const created = await parts.store.createJob({
-      revision,
-      attempt,
-      job: {
-        id: attempt.jobId,
-        customer: spec.customer,
-        playbook: request.playbook,
-        title: entry.settings.title,
-        idempotencyKey: spec.idempotency_key,
-        requestDigest: parts.digest(canonicalJson(spec)),
-        spec,
-        bundleDigest: facts.bundle_digest,
-        created: now,
-      },
-    });
-    if (!created.ok) throw new AimError(created.code);
-    // A used revision is never run again, not even by its own caller.
-    if (created.attempt.id !== attempt.id) throw new AimError("revision_used");
-    if (created.told) parts.signals.wake(OUTBOX_TOPIC);
-  } catch (error) {
-    parts.credentials.drop(attempt.id);
-    throw error;
-  }
-  parts.signals.wake(CLAIM_TOPIC);
-  return attempt;
+  const accepted = await acceptJob(parts, {
+    spec: { ...facts.spec, idempotency_key: revision },
+    credentials: operation.credentials_id,
+    title: entry.settings.title,
+    playbook: request.playbook,
+    revision,
+  });
+  // A used revision is never run again, not even by its own caller.
+  if (!accepted.fresh) throw new AimError("revision_used");
+  return accepted.attempt;
 }
 
 async function checkRevision(
@@ -84,16 +57,4 @@ async function checkContent(parts: CoreParts, request: NormalizedRequest, facts:
     runner.runtime.callback_digest === facts.controller.callback_digest;
   if (!same) throw new AimError("stale_revision");
   return entry;
-}
-
-function newAttempt(parts: CoreParts, spec: JobSpec, now: number): Attempt {
-  return waitingAttempt({
-    id: parts.newId("run"),
-    jobId: parts.newId("job"),
-    customer: spec.customer,
-    number: 1,
-    deadline: now + spec.timeout_s * 1000,
-    graceMs: spec.grace_s * 1000,
-    created: now,
-  });
 }

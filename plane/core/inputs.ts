@@ -19,14 +19,7 @@ const FORKS = 5;
 
 /** Writes out every default; `destructive` stays open until the content is known. */
 export function normalize(request: RunRequest): Omit<NormalizedRequest, "destructive"> {
-  const seen = new Set<string>();
-  for (const [index, host] of request.hosts.entries()) {
-    // Ansible would read such a name as a pattern or lose a part of it.
-    if (/^[!&@]|^\s|\s$|[\r\n]/.test(host))
-      throw new AimError("unknown_host", `/request/hosts/${index}`);
-    if (seen.has(host)) throw new AimError("duplicate_host", `/request/hosts/${index}`);
-    seen.add(host);
-  }
+  checkHosts(request.hosts, "/request/hosts");
   return {
     customer: request.customer,
     playbook: request.playbook,
@@ -35,6 +28,18 @@ export function normalize(request: RunRequest): Omit<NormalizedRequest, "destruc
     check: request.check ?? false,
     variables: request.variables ?? {},
   };
+}
+
+/** Throws unknown_host or duplicate_host with the place of the first that is wrong. */
+export function checkHosts(hosts: readonly string[], pointer: string): void {
+  const seen = new Set<string>();
+  for (const [index, host] of hosts.entries()) {
+    // Ansible would read such a name as a pattern or lose a part of it.
+    if (/^[!&@]|^\s|\s$|[\r\n]/.test(host))
+      throw new AimError("unknown_host", `${pointer}/${index}`);
+    if (seen.has(host)) throw new AimError("duplicate_host", `${pointer}/${index}`);
+    seen.add(host);
+  }
 }
 
 /** Throws variable_not_declared, secret_in_variables or invalid_variables. */

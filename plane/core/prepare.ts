@@ -120,11 +120,16 @@ export async function inspect(
   { files, ...request }: InspectRequest,
 ): Promise<Inspected> {
   if (parts.dispatcher.readyRunner() === null) throw new AimError("runner_unavailable");
-  const answer = (await parts.inspections.ask({
+  const question = {
     jobType: jobTypeOf(entry, request.check),
     inputs: inputsOf(entry, request),
     files,
-  })) as Inspection;
+  };
+  return inspectionOf((await parts.inspections.ask(question)) as Inspection);
+}
+
+/** The facts of an inspection; throws the problem for which it refused the content. */
+export function inspectionOf(answer: Inspection): Inspected {
   if (answer.ok) return answer;
   const code = answer.code === "host_unknown" ? "unknown_host" : answer.code;
   throw new AimError(isProblemCode(code) ? code : "internal", answer.at ?? undefined);

@@ -26,7 +26,9 @@ import type { Signals } from "./signals.ts";
 export const LEASE_TTL_MS = 30_000;
 const REAP_EVERY_MS = 1_000;
 /** A runner that has not called for this long is not counted as ready. */
-const RUNNER_SILENT_MS = 60_000;
+export const RUNNER_SILENT_MS = 60_000;
+/** How often it is written down that a runner was heard of. */
+const NOTE_RUNNER_MS = 5_000;
 
 export interface DispatcherParts {
   readonly store: Store;
@@ -49,6 +51,9 @@ export const OUTBOX_TOPIC = "outbox";
 interface Known {
   readonly register: Register;
   seen: number;
+  /** When `seen` was last written down. */
+  noted: number;
+  draining: boolean;
 }
 
 export class Dispatcher {
@@ -64,19 +69,34 @@ export class Dispatcher {
     this.#ttlMs = parts.leaseTtlMs ?? LEASE_TTL_MS;
   }
 
-  register(request: Register): { lease_ms: number } {
-    this.#runners.set(request.runner_instance_id, {
-      register: request,
-      seen: this.#parts.clock.now(),
-    });
+  /** False once the plane is shutting down. */
+  get admitting(): boolean {
+    return this.#admitting;
+  }
+
+  /** `name` is the identity that the runner came with. */
+  async register(register: Register, name = "local"): Promise<{ lease_ms: number }> {
+    const now = this.#parts.clock.now();
+    await this.#parts.store.saveRunner({ register, name, now });
+    const known = this.#runners.get(register.runner_instance_id);
+    const draining = known?.draining ?? false;
+    this.#runners.set(register.runner_instance_id, { register, seen: now, noted: now, draining });
     return { lease_ms: this.#ttlMs };
+  }
+
+  /** The runner finishes what it holds and takes nothing more. Throws not_found for an unknown one. */
+  async drain(id: string): Promise<void> {
+    if (!(await this.#parts.store.drainRunner({ id }))) throw new AimError("not_found");
+    const known = this.#runners.get(id);
+    if (known !== undefined) known.draining = true;
+    this.#parts.signals.wake(CLAIM_TOPIC);
   }
 
   /** The runner that would take the next attempt, or null when none is ready. */
   readyRunner(): Register | null {
-    for (const { register: runner, seen } of this.#runners.values()) {
+    for (const { register: runner, seen, draining } of this.#runners.values()) {
       const alive = this.#parts.clock.now() - seen < RUNNER_SILENT_MS;
-      if (alive && runner.runtime.sandbox_checks.failed === 0) return runner;
+      if (alive && !draining && runner.runtime.sandbox_checks.failed === 0) return runner;
     }
     return null;
   }
@@ -86,7 +106,8 @@ export class Dispatcher {
     if (known === undefined) throw new AimError("not_found");
     const end = this.#parts.clock.now() + request.wait_ms;
     for (;;) {
-      known.seen = this.#parts.clock.now();
+      await this.#hear(request.runner_instance_id);
+      if (known.draining) return { kind: "drain" };
       const grant = this.#admitting ? await this.#next(known.register, request.claim_id) : null;
       if (grant !== null || signal.aborted || this.#parts.clock.now() >= end) return grant;
       await this.#parts.signals.wait(
@@ -133,7 +154,7 @@ export class Dispatcher {
       now: this.#parts.clock.now(),
     });
     const attempt = this.#accepted(applied);
-    this.#touch(attempt);
+    await this.#hear(attempt.runner);
     const stopping = attempt.state === "cancelling" || this.#parts.clock.now() >= attempt.deadline;
     return { lease_ms: this.#ttlMs, cancel: stopping ? { grace_ms: attempt.graceMs } : null };
   }
@@ -147,7 +168,7 @@ export class Dispatcher {
         now: this.#parts.clock.now(),
       }),
     );
-    this.#touch(attempt);
+    await this.#hear(attempt.runner);
     return {
       lease_ms: this.#ttlMs,
       cancel: attempt.state === "cancelling" ? { grace_ms: attempt.graceMs } : null,
@@ -248,8 +269,18 @@ export class Dispatcher {
     if (isTerminal(attempt.state)) this.#parts.onEnd(attempt);
   }
 
-  #touch(attempt: Attempt): void {
-    const known = attempt.runner === null ? undefined : this.#runners.get(attempt.runner);
-    if (known !== undefined) known.seen = this.#parts.clock.now();
+  /** Notes that a runner was heard of, and learns whether another plane wants it to drain. */
+  async #hear(id: string | null): Promise<void> {
+    const known = id === null ? undefined : this.#runners.get(id);
+    if (known === undefined) return;
+    const now = this.#parts.clock.now();
+    known.seen = now;
+    if (now - known.noted < NOTE_RUNNER_MS) return;
+    known.noted = now;
+    const stored = await this.#parts.store.touchRunner({
+      id: known.register.runner_instance_id,
+      now,
+    });
+    known.draining ||= stored?.draining ?? false;
   }
 }

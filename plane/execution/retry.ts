@@ -1,5 +1,10 @@
 // Whether another attempt of a job makes sense, and from when on it is safe. Pure; the plane itself never retries.
-import { isTerminal, type FailureCategory, type ProblemCode, type RetryReason } from "@aim/contract";
+import {
+  isTerminal,
+  type FailureCategory,
+  type ProblemCode,
+  type RetryReason,
+} from "@aim/contract";
 import { JOB_TYPES } from "@aim/drivers/schemas";
 import type { Attempt, Job } from "./attempt.ts";
 

@@ -16,7 +16,7 @@ import type { Core } from "../core/core.ts";
 import type { CoreParts } from "../core/parts.ts";
 import { check } from "./check.ts";
 import { streamRun } from "./event-stream.ts";
-import { sendResponse } from "./reply.ts";
+import { IN_LINES, sendJson, sendResponse } from "./reply.ts";
 
 export interface ClientRouteParts extends CoreParts {
   readonly core: Core;
@@ -28,7 +28,8 @@ const SHA256 = /^[0-9a-f]{64}$/;
 export function addClientRoutes(app: FastifyInstance, parts: ClientRouteParts): void {
   const { core } = parts;
 
-  app.post(ROUTES.operations.path, { bodyLimit: OPERATION_BYTES_MAX }, async (request, reply) => {
+  const operations = { ...IN_LINES, bodyLimit: OPERATION_BYTES_MAX };
+  app.post(ROUTES.operations.path, operations, async (request, reply) => {
     const body = request.body as Record<string, unknown>;
     if (body["api_version"] !== "1.0")
       throw new AimError("unsupported_api_version", "/api_version");
@@ -55,9 +56,9 @@ export function addClientRoutes(app: FastifyInstance, parts: ClientRouteParts): 
     }
   });
 
-  app.get(ROUTES.runList.path, async (_, reply) => sendResponse(reply, await core.runs(100)));
+  app.get(ROUTES.runList.path, async (_, reply) => sendJson(reply, await core.runs(100)));
 
-  app.get(ROUTES.runEvents.path, async (request, reply) => {
+  app.get(ROUTES.runEvents.path, IN_LINES, async (request, reply) => {
     const runId = runIdOf(request.params);
     const { after = "0" } = request.query as { after?: string };
     if (!/^\d{1,15}$/.test(after)) throw new AimError("invalid_request", "/after");
@@ -70,7 +71,7 @@ export function addClientRoutes(app: FastifyInstance, parts: ClientRouteParts): 
     const status = await core.status(runId);
     const manifest = await parts.store.readManifest({ attemptId: runId });
     if (manifest === null || !isTerminal(status.state)) throw new AimError("not_found");
-    return sendResponse(reply, JSON.parse(manifest));
+    return sendJson(reply, JSON.parse(manifest));
   });
 
   app.get(ROUTES.artifact.path, async (request, reply) => {
@@ -86,12 +87,12 @@ export function addClientRoutes(app: FastifyInstance, parts: ClientRouteParts): 
   app.get(ROUTES.seal.path, async (request, reply) => {
     const envelope = await parts.sealer.seal(runIdOf(request.params));
     if (envelope === null) throw new AimError("not_found");
-    return sendResponse(reply, envelope);
+    return sendJson(reply, envelope);
   });
 
-  app.get(ROUTES.sealKey.path, async (_, reply) => sendResponse(reply, parts.sealer.key));
+  app.get(ROUTES.sealKey.path, async (_, reply) => sendJson(reply, parts.sealer.key));
 
-  app.get(ROUTES.health.path, async (_, reply) => sendResponse(reply, { ok: true }));
+  app.get(ROUTES.health.path, async (_, reply) => sendJson(reply, { ok: true }));
 }
 
 /** What is offered on a local socket only: it takes secrets, or paths of this machine. */
@@ -100,11 +101,11 @@ export function addLocalRoutes(app: FastifyInstance, parts: ClientRouteParts): v
 
   app.post(ROUTES.credentials.path, async (request, reply) => {
     const credentials = check(CredentialsSchema, request.body);
-    return sendResponse(reply, { credentials_id: parts.credentials.put(credentials) });
+    return sendJson(reply, { credentials_id: parts.credentials.put(credentials) });
   });
 
   app.post(ROUTES.project.path, async (request, reply) =>
-    sendResponse(reply, await core.registerProject(check(ProjectSchema, request.body))),
+    sendJson(reply, await core.registerProject(check(ProjectSchema, request.body))),
   );
 
   app.put(ROUTES.acceptance.path, async (request, reply) => {
@@ -116,7 +117,7 @@ export function addLocalRoutes(app: FastifyInstance, parts: ClientRouteParts): v
       passed: acceptance.passed,
       now: parts.clock.now(),
     });
-    return sendResponse(reply, JSON.parse(canonicalJson(acceptance)));
+    return sendJson(reply, JSON.parse(canonicalJson(acceptance)));
   });
 }
 

@@ -11,7 +11,7 @@ import { formatTimestamp } from "../base/clock.ts";
 import type { CoreParts } from "../core/parts.ts";
 import { OUTBOX_TOPIC } from "../execution/dispatcher.ts";
 import type { StoredDelivery } from "../store/uses/deliveries.ts";
-import { sendResponse } from "./reply.ts";
+import { sendJson } from "./reply.ts";
 
 const LISTED_MAX = 100;
 const EVENT_ID = /^evt_[0-9a-hjkmnp-tv-z]{26}$/;
@@ -21,7 +21,7 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: CoreParts): void 
     const { state = null } = request.query as { state?: string | null };
     if (state !== null && !isDeliveryState(state)) throw new AimError("invalid_request", "/state");
     const found = await parts.store.listDeliveries({ state, limit: LISTED_MAX });
-    return sendResponse(reply, found.map(deliveryOf));
+    return sendJson(reply, found.map(deliveryOf));
   });
 
   app.post(ROUTES.deliveryReplay.path, async (request, reply) => {
@@ -34,7 +34,7 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: CoreParts): void 
     const code = await parts.store.replayDelivery({ ...which, now: parts.clock.now() });
     if (code !== null) throw new AimError(code);
     parts.signals.wake(OUTBOX_TOPIC);
-    return sendResponse(reply, {});
+    return sendJson(reply, {});
   });
 }
 

@@ -1,8 +1,17 @@
-// How answers leave: JSON lines, problems as one error line with their status, defects as `internal` and a log entry.
+// How answers leave. Operations, run streams and the runner protocol speak JSON lines; every other route plain JSON with
+// RFC 9457 problems. A defect becomes `internal` and a log entry.
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { AimError, isProblemCode, PROBLEMS, type WireLine } from "@aim/contract";
+import {
+  AimError,
+  isProblemCode,
+  PROBLEM_TYPE_PREFIX,
+  PROBLEMS,
+  type ProblemDetails,
+  type WireLine,
+} from "@aim/contract";
 
 export const NDJSON = "application/x-ndjson; charset=utf-8";
+const PROBLEM_JSON = "application/problem+json; charset=utf-8";
 
 export function line(value: WireLine): string {
   return `${JSON.stringify(value)}\n`;
@@ -12,7 +21,14 @@ export function sendResponse(reply: FastifyReply, response: unknown): FastifyRep
   return reply.type(NDJSON).send(line({ type: "response", response }));
 }
 
-export function toProblem(error: unknown, request: FastifyRequest): AimError {
+/** For a route whose answers are JSON lines, refusals included. */
+export const IN_LINES = { config: { lines: true } } as const;
+
+export function sendJson(reply: FastifyReply, body: unknown): FastifyReply {
+  return reply.type("application/json; charset=utf-8").send(JSON.stringify(body));
+}
+
+function toProblem(error: unknown, request: FastifyRequest): AimError {
   if (error instanceof AimError) return error;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new AimError("request_too_large");
@@ -24,8 +40,15 @@ export function toProblem(error: unknown, request: FastifyRequest): AimError {
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const problem = toProblem(error, request);
   const status = isProblemCode(problem.code) ? PROBLEMS[problem.code][0] : 500;
-  void reply
-    .code(status)
-    .type(NDJSON)
-    .send(line({ type: "error", error: problem.toProblem() }));
+  const { lines = false } = request.routeOptions.config as { lines?: boolean };
+  void reply.code(status);
+  if (lines) void reply.type(NDJSON).send(line({ type: "error", error: problem.toProblem() }));
+  else void reply.type(PROBLEM_JSON).send(JSON.stringify(detailsOf(problem, status)));
+}
+
+/** RFC 9457: the code is the type, the fixed sentence the title. */
+function detailsOf(problem: AimError, status: number): ProblemDetails {
+  const { code, message, at } = problem.toProblem();
+  const details = { type: `${PROBLEM_TYPE_PREFIX}${code}`, title: message, status, code };
+  return at === undefined ? details : { ...details, at };
 }

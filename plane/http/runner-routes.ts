@@ -25,7 +25,7 @@ export function addRunnerRoutes(app: FastifyInstance, parts: CoreParts): void {
   const { dispatcher } = parts;
 
   app.post(ROUTES.register.path, async (request, reply) =>
-    sendResponse(reply, dispatcher.register(check(RegisterSchema, request.body))),
+    sendResponse(reply, await dispatcher.register(check(RegisterSchema, request.body))),
   );
 
   app.post(ROUTES.claim.path, async (request, reply) => {

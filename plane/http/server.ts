@@ -4,7 +4,9 @@ import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } 
 import { OPERATION_BYTES_MAX, parseStrict } from "@aim/contract";
 import { addClientRoutes, addLocalRoutes, type ClientRouteParts } from "./client-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
-import { sendProblem } from "./reply.ts";
+import { IN_LINES, sendProblem } from "./reply.ts";
+import { addFleetRoutes } from "./fleet-routes.ts";
+import { addJobRoutes } from "./job-routes.ts";
 import { addRunnerRoutes } from "./runner-routes.ts";
 
 export type Face = "local" | "tcp" | "runner";
@@ -37,8 +39,16 @@ export function createServer(
   app.setNotFoundHandler((request, reply) =>
     sendProblem(Object.assign(new Error("no route"), { statusCode: 404 }), request, reply),
   );
-  if (face === "runner") addRunnerRoutes(app, parts);
-  else addClientRoutes(app, parts);
+  if (face === "runner") {
+    app.addHook("onRoute", (route) => {
+      route.config = { ...route.config, ...IN_LINES.config };
+    });
+    addRunnerRoutes(app, parts);
+  } else {
+    addClientRoutes(app, parts);
+    addJobRoutes(app, parts);
+    addFleetRoutes(app, parts);
+  }
   if (face === "local") {
     addLocalRoutes(app, parts);
     addDeliveryRoutes(app, parts);

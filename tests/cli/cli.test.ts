@@ -216,9 +216,9 @@ test("artifacts are listed and fetched, and checked against their digest", async
   const client = createClient({ socketPath: join(state, "aimd.sock") });
   await run("site.yml", "-l", "good");
   const [newest] = await client.runs();
-  const list = await aimctl(["artifacts", newest?.run_id ?? ""]);
+  const list = await aimctl(["artifacts", "list", newest?.run_id ?? ""]);
   expect(list.stdout).toContain("events.jsonl");
-  const got = await aimctl(["artifacts", newest?.run_id ?? "", "--get", "events.jsonl"]);
+  const got = await aimctl(["artifacts", "get", newest?.run_id ?? "", "events.jsonl"]);
   expect(got.stdout.trim().split("\n").length).toBeGreaterThan(3);
 });
 

@@ -107,7 +107,7 @@ describe("a thousand secrets", () => {
       await untilWaiting(runId);
       await plane.client.cancel(runId);
     });
-    expect(status.state).toBe("cancelled");
+    expect(status.result).toMatchObject({ state: "cancelled", error: { code: "cancelled" } });
   });
 
   test("are used by a run whose runner is killed", async () => {
@@ -117,7 +117,7 @@ describe("a thousand secrets", () => {
       const runner = all.find((pid) => commandOf(pid).includes("runner/main.ts"));
       process.kill(runner ?? 0, "SIGKILL");
     });
-    expect(status.state).toBe("lost");
+    expect(status.result).toMatchObject({ state: "lost", error: { code: "lost" } });
   });
 
   test("are in no byte that is stored or sent", () => {

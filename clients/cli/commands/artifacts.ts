@@ -1,4 +1,4 @@
-// `aimctl artifacts`: the list of a run's bundle, or the checked bytes of one part of it.
+// `aimctl artifacts list|get`: the list of a run's bundle, or the checked bytes of one part of it.
 import type { Manifest } from "@aim/contract";
 import { createClient, type Client } from "@aim/sdk";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
@@ -9,18 +9,23 @@ import { places, type GlobalFlags } from "../settings.ts";
 
 export interface ArtifactsFlags extends GlobalFlags {
   readonly output: "text" | "json";
-  readonly get?: string;
 }
 
-export async function artifacts(runId: string, flags: ArtifactsFlags): Promise<ExitCode> {
+export async function listArtifacts(runId: string, flags: ArtifactsFlags): Promise<ExitCode> {
   const client = createClient({ socketPath: places(flags).socketPath });
   const manifest = await client.artifacts(runId);
-  if (flags.get !== undefined) await writeArtifact(client, manifest, flags.get);
-  else {
-    process.stdout.write(
-      `${flags.output === "json" ? JSON.stringify(manifest) : listing(manifest)}\n`,
-    );
-  }
+  const text = flags.output === "json" ? JSON.stringify(manifest) : listing(manifest);
+  process.stdout.write(`${text}\n`);
+  return EXIT.ok;
+}
+
+export async function getArtifact(
+  runId: string,
+  path: string,
+  flags: GlobalFlags,
+): Promise<ExitCode> {
+  const client = createClient({ socketPath: places(flags).socketPath });
+  await writeArtifact(client, await client.artifacts(runId), path);
   return EXIT.ok;
 }
 
@@ -29,7 +34,7 @@ async function writeArtifact(client: Client, manifest: Manifest, path: string): 
   if (file === undefined) {
     throw new CliFault(
       EXIT.usage,
-      `The bundle has no ${visible(path)}. List it with aimctl artifacts RUN.`,
+      `The bundle has no ${visible(path)}. List it with aimctl artifacts list RUN.`,
     );
   }
   const bytes = await client.artifact(file);
@@ -37,6 +42,9 @@ async function writeArtifact(client: Client, manifest: Manifest, path: string): 
   if (process.stdout.isTTY) process.stdout.write(visibleDocument(new TextDecoder().decode(bytes)));
   else process.stdout.write(bytes);
 }
+
+/** A bundle of which nothing was kept has failed. */
+const BUNDLE_STATES = { complete: "complete", partial: "partial", none: "failed" } as const;
 
 function listing(manifest: Manifest): string {
   const rows = manifest.files.map((file) => [file.path, file.kind, String(file.size), file.sha256]);
@@ -48,7 +56,7 @@ function listing(manifest: Manifest): string {
   return [
     ...tableLines(["PATH", "KIND", "BYTES", "SHA256"], rows),
     "",
-    `evidence   ${visible(manifest.evidence)}`,
+    `bundle     ${visible(BUNDLE_STATES[manifest.evidence])}`,
     `redaction  ${masked}${weak}`,
     `sandbox    ${visible(sandbox.kind)} ${visible(sandbox.version)}, ${sandbox.egress_allowed} connections allowed, ${sandbox.egress_denied} denied`,
   ].join("\n");

@@ -75,7 +75,7 @@ test("a cut answer to execute is an unknown outcome", async () => {
 test("credentials go over the descriptor and the private route alone", async () => {
   const id = `crd_${"0".repeat(26)}`;
   await using plane = await startScriptedPlane({
-    "POST /v1/credentials": { lines: [responseLine({ credentials_id: id })] },
+    "POST /v1/credentials": { lines: [{ credentials_id: id }] },
     execute: { lines: [responseLine(runResult())] },
   });
   const ended = await aimctl(["request", "--socket", plane.socketPath, "--credentials-fd", "3"], {

@@ -46,8 +46,8 @@ function planeThat(
   const registered = { customer: "local", playbook: "site", hosts: ["web1", "web2"] };
   return startScriptedPlane({
     ...READY,
-    "POST /v1/project": { lines: [responseLine(registered)] },
-    "POST /v1/credentials": { lines: [responseLine({ credentials_id: `crd_${"0".repeat(26)}` })] },
+    "POST /v1/project": { lines: [registered] },
+    "POST /v1/credentials": { lines: [{ credentials_id: `crd_${"0".repeat(26)}` }] },
     prepare: { lines: [responseLine(prepared(review))] },
     execute,
   });
@@ -85,7 +85,7 @@ test("in a pipe the run is plain lines on stdout and the review is on stderr", a
 test("a run waits for the runner of a plane that has just begun", async () => {
   await using plane = await startScriptedPlane({
     capabilities: [{ lines: [responseLine({ runtime_ready: false })] }, READY.capabilities],
-    "POST /v1/project": { status: 422, lines: [errorLine("playbook_not_found")] },
+    "POST /v1/project": { status: 422, lines: [{ code: "playbook_not_found" }] },
   });
   const ended = await piped(plane, []);
   expect(ended.exit).toBe(64);
@@ -177,9 +177,7 @@ test("credentials of a descriptor are announced by slot and handed over once", a
 test("destructive content is prepared again by its name", async () => {
   await using plane = await startScriptedPlane({
     ...READY,
-    "POST /v1/project": {
-      lines: [responseLine({ customer: "c", playbook: "p", hosts: ["web1"] })],
-    },
+    "POST /v1/project": { lines: [{ customer: "c", playbook: "p", hosts: ["web1"] }] },
     prepare: [
       { status: 422, lines: [errorLine("destructive_not_marked")] },
       {
@@ -211,9 +209,7 @@ test("a refusal is a sentence for people and an error line for programs", async 
     ...READY,
     "POST /v1/project": {
       status: 422,
-      lines: [
-        { type: "error", error: { code: "playbook_syntax", message: "m", at: "site.yml:3\u{1b}" } },
-      ],
+      lines: [{ code: "playbook_syntax", title: "m", at: "site.yml:3\u{1b}" }],
     },
   });
   const ended = await piped(plane, ["--output", "ndjson"]);
@@ -238,9 +234,7 @@ test("a stream that is cut later goes on from the last event", async () => {
   const follow = `GET /v1/runs/${RUN_ID}/events?after=4`;
   await using plane = await startScriptedPlane({
     ...READY,
-    "POST /v1/project": {
-      lines: [responseLine({ customer: "c", playbook: "p", hosts: ["web1"] })],
-    },
+    "POST /v1/project": { lines: [{ customer: "c", playbook: "p", hosts: ["web1"] }] },
     prepare: { lines: [responseLine(prepared())] },
     execute: { lines: eventLines(EVENTS.slice(0, 4)), finish: "cut" },
     [follow]: { lines: [...eventLines(EVENTS.slice(4)), responseLine(FAILED)] },

@@ -74,7 +74,7 @@ test("watch shows the run from where it is told and ends with the run's status",
 });
 
 test("status without a run is a table, newest first as the plane gives it", async () => {
-  const script = { "GET /v1/runs": { lines: [responseLine([RUNNING])] } };
+  const script = { "GET /v1/runs": { lines: [[RUNNING]] } };
   const ended = await ask(script, ["status"]);
   expect(ended.exit).toBe(0);
   expect(ended.stdout).toBe(
@@ -116,22 +116,22 @@ test("cancel waits for the end, or not", async () => {
 
 test("artifacts are listed, and given only with their digest", async () => {
   const [file] = MANIFEST.files;
-  const list = { [`GET /v1/runs/${RUN_ID}/artifacts`]: { lines: [responseLine(MANIFEST)] } };
+  const list = { [`GET /v1/runs/${RUN_ID}/artifacts`]: { lines: [MANIFEST] } };
   const bytes = (content: Buffer) => ({
     ...list,
     [`GET /v1/artifacts/${file?.sha256}`]: { bytes: content },
   });
-  const listed = await ask(list, ["artifacts", RUN_ID]);
+  const listed = await ask(list, ["artifacts", "list", RUN_ID]);
   expect(listed.stdout).toContain(`tool.log  log   ${KEPT.length}`);
-  const got = await ask(bytes(KEPT), ["artifacts", RUN_ID, "--get", "tool.log"]);
+  const got = await ask(bytes(KEPT), ["artifacts", "get", RUN_ID, "tool.log"]);
   expect(got).toMatchObject({ exit: 0, stdout: KEPT.toString() });
   const forged = await ask(bytes(Buffer.alloc(KEPT.length)), [
     "artifacts",
+    "get",
     RUN_ID,
-    "--get",
     "tool.log",
   ]);
   expect(forged).toMatchObject({ exit: 1, stdout: "" });
-  const missing = await ask(list, ["artifacts", RUN_ID, "--get", "other"]);
+  const missing = await ask(list, ["artifacts", "get", RUN_ID, "other"]);
   expect(missing.exit).toBe(64);
 });

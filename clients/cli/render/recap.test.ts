@@ -69,7 +69,7 @@ test("targets, result, bundle and next step follow", () => {
   expect(text).toContain(`RESULT failed, effect complete, evidence complete, run ${RUN_ID}`);
   expect(text).toContain("At least one host failed. (hosts_failed)");
   expect(text).toContain("7 events were lost");
-  expect(text).toContain(`Bundle ${DIGEST}: aimctl artifacts ${RUN_ID}`);
+  expect(text).toContain(`Bundle ${DIGEST}: aimctl artifacts list ${RUN_ID}`);
   expect(text).toMatch(/NEXT\n {2}A file or folder that the task needs does not exist\.$/);
 });
 

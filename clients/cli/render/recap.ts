@@ -136,7 +136,7 @@ function resultLines(result: RunResult, paint: Paint): string[] {
     lines.push(`  ${journal.lost} events were lost on the way; what is shown above is incomplete.`);
   }
   if (digest !== null) {
-    lines.push(`  Bundle ${visible(digest)}: aimctl artifacts ${visible(result.run_id)}`);
+    lines.push(`  Bundle ${visible(digest)}: aimctl artifacts list ${visible(result.run_id)}`);
   }
   return lines;
 }

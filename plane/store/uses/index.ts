@@ -24,7 +24,7 @@ import {
 import { putHeartbeat } from "./put-heartbeat.ts";
 import { listAttempts, liveAttempts, readAttempt, readManifest } from "./read-attempts.ts";
 import { readEvents } from "./read-events.ts";
-import { listJobs, readJob } from "./read-jobs.ts";
+import { listJobs, readAccepted, readJob, readRetry } from "./read-jobs.ts";
 import { drainRunner, listRunners, saveRunner, touchRunner } from "./runners.ts";
 import { readSeal, saveSeal, unsealed } from "./seals.ts";
 import {
@@ -69,6 +69,7 @@ export const READS = {
   listRunners,
   liveAttempts,
   nextDeliveryAt,
+  readAccepted,
   readAttempt,
   readBundle,
   readEvents,
@@ -76,6 +77,7 @@ export const READS = {
   readManifest,
   readMoment,
   readProject,
+  readRetry,
   readRevision,
   readSeal,
   readUsage,

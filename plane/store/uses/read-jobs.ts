@@ -82,3 +82,38 @@ export async function listJobs(db: Kysely<Schema>, use: ListJobs): Promise<Liste
     return job === undefined ? [] : [{ job, newest }];
   });
 }
+
+/** What an idempotency key of a customer made, or null. */
+export async function readAccepted(
+  db: Kysely<Schema>,
+  use: { readonly customer: string; readonly key: string },
+): Promise<{ readonly job: Job; readonly first: Attempt } | null> {
+  const row = await db
+    .selectFrom("jobs")
+    .selectAll()
+    .where("customer_id", "=", use.customer)
+    .where("idempotency_key", "=", use.key)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  const first = await db
+    .selectFrom("attempts")
+    .selectAll()
+    .where("job_id", "=", row.id)
+    .where("number", "=", 1)
+    .executeTakeFirstOrThrow();
+  return { job: jobOf(row), first: attemptOf(first) };
+}
+
+/** The attempt that a retry's key made, or null. */
+export async function readRetry(
+  db: Kysely<Schema>,
+  use: { readonly jobId: string; readonly key: string },
+): Promise<Attempt | null> {
+  const row = await db
+    .selectFrom("attempts")
+    .selectAll()
+    .where("job_id", "=", use.jobId)
+    .where("idempotency_key", "=", use.key)
+    .executeTakeFirst();
+  return row === undefined ? null : attemptOf(row);
+}

@@ -4,6 +4,9 @@ import { ATTEMPT_STATES, isTerminal, type Register, type RuntimeFacts } from "@a
 import type { Schema } from "../schema.ts";
 import type { Write } from "../transaction.ts";
 
+/** Every start of a runner is another one: those not heard of for this long are forgotten. */
+const FORGET_MS = 7 * 24 * 3_600_000;
+
 export interface StoredRunner {
   readonly register: Register;
   /** The identity it registered with. */
@@ -38,6 +41,10 @@ export async function saveRunner(
       draining: 0,
     })
     .onConflict((conflict) => conflict.column("id").doUpdateSet(facts))
+    .execute();
+  await db
+    .deleteFrom("runners")
+    .where("seen_ms", "<", Math.round(use.now) - FORGET_MS)
     .execute();
 }
 

@@ -1,0 +1,40 @@
+// `aimctl runners list|drain`.
+import type { RunnerView } from "@aim/contract";
+import { createClient } from "@aim/sdk";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { visible } from "../render/escape.ts";
+import { tableLines } from "../render/table.ts";
+import { places, type GlobalFlags } from "../settings.ts";
+
+export interface RunnersFlags extends GlobalFlags {
+  readonly output: "text" | "json";
+}
+
+export async function listRunners(flags: RunnersFlags): Promise<ExitCode> {
+  const client = createClient({ socketPath: places(flags).socketPath });
+  const found = await client.runners();
+  const text = flags.output === "json" ? JSON.stringify(found) : table(found).join("\n");
+  process.stdout.write(`${text}\n`);
+  return EXIT.ok;
+}
+
+export async function drainRunner(id: string, flags: GlobalFlags): Promise<ExitCode> {
+  const client = createClient({ socketPath: places(flags).socketPath });
+  await client.drainRunner(id);
+  process.stdout.write(`${visible(id)} finishes what it holds and takes nothing more.\n`);
+  return EXIT.ok;
+}
+
+function table(runners: readonly RunnerView[]): string[] {
+  if (runners.length === 0) return ["No runner."];
+  const rows = runners.map((runner) => [
+    runner.runner_instance_id,
+    runner.name,
+    runner.state,
+    `${runner.held}/${runner.slots}`,
+    runner.ansible_core,
+    runner.isolation,
+    runner.seen_at.replace(/\.\d+Z$/, "Z"),
+  ]);
+  return tableLines(["RUNNER", "NAME", "STATE", "HELD", "ANSIBLE", "ISOLATION", "SEEN"], rows);
+}

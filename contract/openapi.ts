@@ -1,0 +1,223 @@
+// The API as an OpenAPI 3.1 document, made of the route table and the schemas: nothing in it is written twice.
+import { Type, type TSchema } from "typebox";
+import { CapabilitiesSchema, PRODUCT_VERSION } from "./capabilities.ts";
+import { DELIVERY_STATES, DeliverySchema } from "./callbacks.ts";
+import { ProblemDetailsSchema } from "./errors.ts";
+import { SealEnvelopeSchema, SealKeySchema } from "./evidence.ts";
+import {
+  AcceptedSchema,
+  BundleSchema,
+  JobRequestSchema,
+  JobSchema,
+  JOBS_PER_PAGE_MAX,
+  KeptBundleSchema,
+  RetryRequestSchema,
+  RunnerSchema,
+  UsageSchema,
+} from "./jobs.ts";
+import { JobIdSchema } from "./ids.ts";
+import {
+  AcceptanceSchema,
+  CredentialsSchema,
+  ProjectSchema,
+  RegisteredProjectSchema,
+} from "./local.ts";
+import {
+  ErrorLineSchema,
+  EventLineSchema,
+  OPERATION_SCHEMAS,
+  RESPONSE_SCHEMAS,
+  RunStatusSchema,
+} from "./operations.ts";
+import { ROUTES, type Route, type RouteName } from "./routes.ts";
+import {
+  ClaimRequestSchema,
+  CompletionSchema,
+  EpochSchema,
+  EventBatchSchema,
+  GrantSchema,
+  HeartbeatAnswerSchema,
+  HeartbeatSchema,
+  InspectionReportSchema,
+  ManifestSchema,
+  MoveSchema,
+  RegisteredSchema,
+  RegisterSchema,
+  UploadedSchema,
+} from "./runner-protocol.ts";
+import { AttemptStateSchema } from "./states.ts";
+
+interface Shape {
+  /** JSON body, or `bytes`. */
+  readonly body?: TSchema | "bytes";
+  readonly query?: Readonly<Record<string, TSchema>>;
+  /** What a success answers, or `bytes`; absent for an empty answer. */
+  readonly answer?: TSchema | "bytes";
+  /** Answers are JSON lines `{"type":"response","response":…}`, events before them where there are any. */
+  readonly lines?: boolean;
+  readonly status?: number;
+}
+
+const nothing = Type.Object({}, { additionalProperties: false });
+const sequence = Type.Integer({ minimum: 0 });
+
+/** One row for each route: a route without one does not compile. */
+const SHAPES: Readonly<Record<RouteName, Shape>> = {
+  operations: {
+    body: Type.Union(Object.values(OPERATION_SCHEMAS)),
+    answer: Type.Union(Object.values(RESPONSE_SCHEMAS)),
+    lines: true,
+  },
+  runEvents: { query: { after: sequence }, answer: RESPONSE_SCHEMAS.execute, lines: true },
+  runList: { answer: Type.Array(RunStatusSchema) },
+  artifactList: { answer: ManifestSchema },
+  artifact: { answer: "bytes" },
+  seal: { answer: SealEnvelopeSchema },
+  sealKey: { answer: SealKeySchema },
+  jobCreate: { body: JobRequestSchema, answer: AcceptedSchema, status: 201 },
+  jobList: {
+    query: {
+      before: JobIdSchema,
+      customer: Type.String(),
+      state: AttemptStateSchema,
+      limit: Type.Integer({ minimum: 1, maximum: JOBS_PER_PAGE_MAX }),
+    },
+    answer: Type.Array(JobSchema),
+  },
+  job: { answer: JobSchema },
+  jobCancel: { answer: JobSchema },
+  jobRetry: { body: RetryRequestSchema, answer: AcceptedSchema, status: 201 },
+  sourceUpload: { body: "bytes", status: 204 },
+  bundleCreate: { body: BundleSchema, answer: KeptBundleSchema, status: 201 },
+  usage: { query: { after: sequence }, answer: Type.Array(UsageSchema) },
+  runnerList: { answer: Type.Array(RunnerSchema) },
+  runnerDrain: { answer: nothing },
+  openapi: { answer: Type.Object({ openapi: Type.Literal("3.1.0") }) },
+  health: { answer: Type.Object({ ok: Type.Literal(true) }) },
+  credentials: {
+    body: CredentialsSchema,
+    answer: Type.Object({ credentials_id: Type.String() }),
+  },
+  project: { body: ProjectSchema, answer: RegisteredProjectSchema },
+  acceptance: { body: AcceptanceSchema, answer: AcceptanceSchema },
+  deliveryList: {
+    query: { state: Type.Enum([...DELIVERY_STATES]) },
+    answer: Type.Array(DeliverySchema),
+  },
+  deliveryReplay: { answer: nothing },
+  register: { body: RegisterSchema, answer: RegisteredSchema, lines: true },
+  claim: { body: ClaimRequestSchema, answer: GrantSchema, lines: true },
+  heartbeat: { body: HeartbeatSchema, answer: HeartbeatAnswerSchema, lines: true },
+  move: { body: MoveSchema, answer: HeartbeatAnswerSchema, lines: true },
+  events: { body: EventBatchSchema, answer: nothing, lines: true },
+  take: { body: EpochSchema, answer: CredentialsSchema, lines: true },
+  upload: { body: "bytes", answer: UploadedSchema, lines: true },
+  complete: {
+    body: CompletionSchema,
+    answer: Type.Object({ state: AttemptStateSchema }),
+    lines: true,
+  },
+  blob: { answer: "bytes" },
+  inspected: { body: InspectionReportSchema, answer: nothing, lines: true },
+};
+
+/** Schemas that are worth a name of their own. */
+const NAMED: ReadonlyMap<TSchema, string> = new Map<TSchema, string>([
+  [AcceptedSchema, "Accepted"],
+  [BundleSchema, "Bundle"],
+  [CapabilitiesSchema, "Capabilities"],
+  [CompletionSchema, "Completion"],
+  [DeliverySchema, "Delivery"],
+  [JobRequestSchema, "JobRequest"],
+  [JobSchema, "Job"],
+  [ManifestSchema, "Manifest"],
+  [ProblemDetailsSchema, "Problem"],
+  [RetryRequestSchema, "RetryRequest"],
+  [RunnerSchema, "Runner"],
+  [RunStatusSchema, "RunStatus"],
+  [SealEnvelopeSchema, "SealEnvelope"],
+  [UsageSchema, "Usage"],
+]);
+
+type Document = Readonly<Record<string, unknown>>;
+
+export function openApi(): Document {
+  const paths: Record<string, Record<string, Document>> = {};
+  for (const [name, route] of Object.entries(ROUTES) as [RouteName, Route][]) {
+    const path = route.path.replaceAll(/:([a-z_0-9]+)/g, "{$1}");
+    const operations = (paths[path] ??= {});
+    operations[route.method.toLowerCase()] = operationOf(name, route, SHAPES[name]);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "AIM",
+      version: PRODUCT_VERSION,
+      description: "Typed jobs in single-use sandboxes. Runner routes are for runners only.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    paths,
+    components: {
+      schemas: Object.fromEntries([...NAMED].map(([schema, name]) => [name, schema])),
+    },
+  };
+}
+
+function operationOf(name: RouteName, route: Route, shape: Shape): Document {
+  const inPath = [...route.path.matchAll(/:([a-z_0-9]+)/g)].map(([, key]) => ({
+    name: key,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+  const inQuery = Object.entries(shape.query ?? {}).map(([key, schema]) => ({
+    name: key,
+    in: "query",
+    required: false,
+    schema,
+  }));
+  return {
+    operationId: name,
+    summary: route.does,
+    tags: [route.face],
+    parameters: [...inPath, ...inQuery],
+    ...(shape.body === undefined
+      ? {}
+      : { requestBody: { required: true, content: contentOf(shape.body, false) } }),
+    responses: {
+      [shape.status ?? 200]: {
+        description: "Done.",
+        ...(shape.answer === undefined
+          ? {}
+          : { content: contentOf(shape.answer, shape.lines ?? false) }),
+      },
+      default: {
+        description: "Refused.",
+        content: shape.lines === true ? linesOf(ErrorLineSchema) : problem,
+      },
+    },
+  };
+}
+
+const problem = { "application/problem+json": { schema: refTo(ProblemDetailsSchema) } };
+
+function contentOf(what: TSchema | "bytes", lines: boolean): Document {
+  if (what === "bytes") {
+    return { "application/octet-stream": { schema: { type: "string", format: "binary" } } };
+  }
+  if (!lines) return { "application/json": { schema: refTo(what) } };
+  const response = Type.Object({ type: Type.Literal("response"), response: what });
+  return linesOf(Type.Union([EventLineSchema, response, ErrorLineSchema]));
+}
+
+/** The schema of one line. */
+function linesOf(line: TSchema): Document {
+  return { "application/x-ndjson": { schema: line } };
+}
+
+function refTo(schema: TSchema): unknown {
+  const name = NAMED.get(schema);
+  if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
+  const { items } = schema as { items?: TSchema };
+  return items === undefined ? schema : { ...schema, items: refTo(items) };
+}

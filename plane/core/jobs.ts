@@ -1,0 +1,183 @@
+// Jobs as a control plane sees them: accepted once for each key, read, cancelled, tried again.
+import {
+  AimError,
+  canonicalJson,
+  type AcceptedJob,
+  type AttemptState,
+  type JobRequest,
+  type JobSpec,
+  type JobView,
+  type RetryRequest,
+} from "@aim/contract";
+import { waitingAttempt, type Attempt, type Job } from "../execution/attempt.ts";
+import { CLAIM_TOPIC, OUTBOX_TOPIC } from "../execution/dispatcher.ts";
+import type { CreatedJob } from "../store/uses/create-job.ts";
+import type { CoreParts } from "./parts.ts";
+import { acceptedView, attemptView, jobView } from "./job-views.ts";
+import { checkContent, checkSpec } from "./spec-policy.ts";
+
+export interface JobQuery {
+  readonly before: string | null;
+  readonly state: AttemptState | null;
+  readonly customer: string | null;
+  readonly limit: number;
+}
+
+export interface Jobs {
+  /** Answers the same for the same key and spec; idempotency_mismatch for another spec. */
+  readonly accept: (request: JobRequest) => Promise<AcceptedJob>;
+  readonly retry: (jobId: string, request: RetryRequest) => Promise<AcceptedJob>;
+  readonly read: (jobId: string) => Promise<JobView>;
+  readonly list: (query: JobQuery) => Promise<JobView[]>;
+  /** Asks the newest attempt to stop; nothing happens when it has ended. */
+  readonly cancel: (jobId: string) => Promise<JobView>;
+}
+
+export function createJobs(parts: CoreParts): Jobs {
+  async function read(jobId: string): Promise<JobView> {
+    const found = await parts.store.readJob({ jobId });
+    if (found === null) throw new AimError("not_found");
+    const { job, attempts } = found;
+    const views = attempts.map((attempt) => attemptView(attempt, job));
+    return jobView(job, attempts.length, views);
+  }
+
+  async function cancel(jobId: string): Promise<JobView> {
+    const found = await parts.store.readJob({ jobId });
+    const newest = found?.attempts.at(-1);
+    if (newest === undefined) throw new AimError("not_found");
+    await parts.dispatcher.cancel(newest.id);
+    return read(jobId);
+  }
+
+  async function list(query: JobQuery): Promise<JobView[]> {
+    const found = await parts.store.listJobs(query);
+    return found.map(({ job, newest }) =>
+      jobView(job, newest.number, [{ ...attemptView(newest, job), result: null }]),
+    );
+  }
+
+  return {
+    accept: (request) => accept(parts, request),
+    retry: (jobId, request) => retry(parts, jobId, request),
+    read,
+    list,
+    cancel,
+  };
+}
+
+async function accept(parts: CoreParts, request: JobRequest): Promise<AcceptedJob> {
+  const { spec } = request;
+  checkSpec(spec);
+  const { customer, job_type: title } = spec;
+  const before = await parts.store.readAccepted({ customer, key: spec.idempotency_key });
+  if (before !== null) {
+    const same = before.job.requestDigest === parts.digest(canonicalJson(spec));
+    if (!same) throw new AimError("idempotency_mismatch");
+    return acceptedView(before.first, before.job);
+  }
+  const digest = spec.source.bundle_digest;
+  const files = await parts.store.readBundle({ customer, digest });
+  if (files === null) throw new AimError("bundle_unknown", "/spec/source/bundle_digest");
+  await checkContent(parts, spec, files);
+  const { credentials_id: credentials } = request;
+  const wanted = { spec, credentials, title, playbook: title, revision: null };
+  const { attempt, job } = await acceptJob(parts, wanted);
+  return acceptedView(attempt, job);
+}
+
+export interface NewJob {
+  readonly spec: JobSpec;
+  /** Id under which the caller's credentials were handed over. */
+  readonly credentials: string | undefined;
+  readonly title: string;
+  /** Catalog id; the job type of a job that came as a spec. */
+  readonly playbook: string;
+  /** The reviewed revision that this job uses up, or null. */
+  readonly revision: string | null;
+}
+
+/** Makes the job durable and wakes whoever waits for it. From then on it goes on by itself. */
+export async function acceptJob(
+  parts: CoreParts,
+  wanted: NewJob,
+): Promise<{ readonly attempt: Attempt; readonly job: Job; readonly fresh: boolean }> {
+  const { spec, revision, credentials } = wanted;
+  const now = parts.clock.now();
+  const attempt = waitingAttempt({
+    id: parts.newId("run"),
+    jobId: parts.newId("job"),
+    customer: spec.customer,
+    number: 1,
+    deadline: now + spec.timeout_s * 1000,
+    graceMs: spec.grace_s * 1000,
+    created: now,
+  });
+  const job: Job = {
+    id: attempt.jobId,
+    customer: spec.customer,
+    playbook: wanted.playbook,
+    title: wanted.title,
+    idempotencyKey: spec.idempotency_key,
+    requestDigest: parts.digest(canonicalJson(spec)),
+    spec,
+    bundleDigest: spec.source.bundle_digest,
+    created: now,
+  };
+  const handover = { spec, credentials, attemptId: attempt.id };
+  const created = await withCredentials(parts, handover, () =>
+    parts.store.createJob({ job, attempt, revision }),
+  );
+  return { ...created, job };
+}
+
+async function retry(parts: CoreParts, jobId: string, request: RetryRequest): Promise<AcceptedJob> {
+  const found = await parts.store.readJob({ jobId });
+  if (found === null) throw new AimError("not_found");
+  const { job } = found;
+  const before = await parts.store.readRetry({ jobId, key: request.idempotency_key });
+  if (before !== null) return acceptedView(before, job);
+  const handover = {
+    spec: job.spec,
+    credentials: request.credentials_id,
+    attemptId: parts.newId("run"),
+  };
+  const { attempt } = await withCredentials(parts, handover, () =>
+    parts.store.createAttempt({
+      jobId,
+      id: handover.attemptId,
+      idempotencyKey: request.idempotency_key,
+      confirmed: request.confirm ?? false,
+      now: parts.clock.now(),
+    }),
+  );
+  return acceptedView(attempt, job);
+}
+
+interface Handover {
+  readonly spec: JobSpec;
+  readonly credentials: string | undefined;
+  readonly attemptId: string;
+}
+
+/** Credentials are in place before the attempt can be claimed, and gone when it was not made. */
+async function withCredentials(
+  parts: CoreParts,
+  { spec, credentials, attemptId }: Handover,
+  create: () => Promise<CreatedJob>,
+): Promise<Extract<CreatedJob, { ok: true }>> {
+  if (!parts.enabled) throw new AimError("not_enabled");
+  if (!parts.dispatcher.admitting) throw new AimError("shutting_down");
+  parts.credentials.assign(credentials, attemptId, Object.keys(spec.secrets));
+  let fresh = false;
+  try {
+    const created = await create();
+    if (!created.ok) throw new AimError(created.code);
+    ({ fresh } = created);
+    if (created.told) parts.signals.wake(OUTBOX_TOPIC);
+    if (fresh) parts.signals.wake(CLAIM_TOPIC);
+    return created;
+  } finally {
+    if (!fresh) parts.credentials.drop(attemptId);
+  }
+}

@@ -1,0 +1,46 @@
+// What runs this installation: its runners, what attempts took, and the API's own description.
+import type { FastifyInstance } from "fastify";
+import { AimError, openApi, ROUTES, USAGE_PER_PAGE_MAX, type Usage } from "@aim/contract";
+import { formatTimestamp } from "../base/clock.ts";
+import type { CoreParts } from "../core/parts.ts";
+import { listRunners } from "../core/runners.ts";
+import type { Store } from "../store/store.ts";
+import { sendJson } from "./reply.ts";
+
+const RUNNER_ID = /^rnr_[0-9a-hjkmnp-tv-z]{26}$/;
+
+export function addFleetRoutes(app: FastifyInstance, parts: CoreParts): void {
+  app.get(ROUTES.runnerList.path, async (_, reply) => sendJson(reply, await listRunners(parts)));
+
+  app.post(ROUTES.runnerDrain.path, async (request, reply) => {
+    const { runner_instance_id = "" } = request.params as { runner_instance_id?: string };
+    if (!RUNNER_ID.test(runner_instance_id)) throw new AimError("not_found");
+    await parts.dispatcher.drain(runner_instance_id);
+    return sendJson(reply, {});
+  });
+
+  app.get(ROUTES.usage.path, async (request, reply) => {
+    const { after = "0" } = request.query as { after?: string };
+    if (!/^\d{1,15}$/.test(after)) throw new AimError("invalid_request", "/after");
+    const page = { after: Number(after), limit: USAGE_PER_PAGE_MAX };
+    return sendJson(reply, (await parts.store.readUsage(page)).map(usageOf));
+  });
+
+  const document = openApi();
+  app.get(ROUTES.openapi.path, async (_, reply) => sendJson(reply, document));
+}
+
+function usageOf(row: Awaited<ReturnType<Store["readUsage"]>>[number]): Usage {
+  return {
+    run_id: row.attempt_id,
+    job_id: row.job_id,
+    customer: row.customer_id,
+    job_type: row.job_type,
+    runner_kind: row.runner_kind,
+    state: row.state as Usage["state"],
+    attempt_ms: row.attempt_ms,
+    artifact_bytes: row.artifact_bytes,
+    ended_at: formatTimestamp(row.ended_ms),
+    cursor: row.cursor,
+  };
+}

@@ -1,0 +1,85 @@
+// The job API: bundles in, jobs in, jobs out. Translates; decides nothing.
+import type { FastifyInstance } from "fastify";
+import {
+  AimError,
+  ATTEMPT_STATES,
+  BUNDLE_FILE_BYTES_MAX,
+  BundleSchema,
+  JOB_BYTES_MAX,
+  JobRequestSchema,
+  JOBS_PER_PAGE_MAX,
+  RetryRequestSchema,
+  ROUTES,
+  type AttemptState,
+} from "@aim/contract";
+import { keepBundle } from "../core/bundles.ts";
+import { createJobs } from "../core/jobs.ts";
+import type { CoreParts } from "../core/parts.ts";
+import { check } from "./check.ts";
+import { sendJson } from "./reply.ts";
+
+const JOB_ID = /^job_[0-9a-hjkmnp-tv-z]{26}$/;
+const JOBS_PER_PAGE = 50;
+const CREATED = 201;
+
+export function addJobRoutes(app: FastifyInstance, parts: CoreParts): void {
+  const jobs = createJobs(parts);
+
+  app.put(
+    ROUTES.sourceUpload.path,
+    { bodyLimit: BUNDLE_FILE_BYTES_MAX },
+    async (request, reply) => {
+      const { sha256 = "" } = request.params as { sha256?: string };
+      if (!(request.body instanceof Buffer)) throw new AimError("invalid_request");
+      await parts.blobs.put(request.body, sha256);
+      return reply.code(204).send();
+    },
+  );
+
+  app.post(ROUTES.bundleCreate.path, { bodyLimit: JOB_BYTES_MAX }, async (request, reply) =>
+    sendJson(reply.code(CREATED), await keepBundle(parts, check(BundleSchema, request.body))),
+  );
+
+  app.post(ROUTES.jobCreate.path, { bodyLimit: JOB_BYTES_MAX }, async (request, reply) =>
+    sendJson(reply.code(CREATED), await jobs.accept(check(JobRequestSchema, request.body))),
+  );
+
+  app.get(ROUTES.jobList.path, async (request, reply) =>
+    sendJson(reply, await jobs.list(queryOf(request.query))),
+  );
+
+  app.get(ROUTES.job.path, async (request, reply) =>
+    sendJson(reply, await jobs.read(jobIdOf(request.params))),
+  );
+
+  app.post(ROUTES.jobCancel.path, async (request, reply) =>
+    sendJson(reply, await jobs.cancel(jobIdOf(request.params))),
+  );
+
+  app.post(ROUTES.jobRetry.path, async (request, reply) => {
+    const wish = check(RetryRequestSchema, request.body);
+    return sendJson(reply.code(CREATED), await jobs.retry(jobIdOf(request.params), wish));
+  });
+}
+
+function jobIdOf(params: unknown): string {
+  const { job_id = "" } = params as { job_id?: string };
+  if (!JOB_ID.test(job_id)) throw new AimError("not_found");
+  return job_id;
+}
+
+function queryOf(query: unknown) {
+  const { before = null, customer = null, limit, state = null } = query as Record<string, string>;
+  if (before !== null && !JOB_ID.test(before)) throw new AimError("invalid_request", "/before");
+  if (state !== null && !isState(state)) throw new AimError("invalid_request", "/state");
+  const count = limit === undefined ? JOBS_PER_PAGE : Number(limit);
+  if (!Number.isInteger(count) || count < 1 || count > JOBS_PER_PAGE_MAX) {
+    throw new AimError("invalid_request", "/limit");
+  }
+  return { before, customer, state, limit: count };
+}
+
+function isState(text: string): text is AttemptState {
+  const states: readonly string[] = ATTEMPT_STATES;
+  return states.includes(text);
+}
