@@ -7,11 +7,11 @@ import type { Answer, Call, Transport } from "./transport.ts";
 export async function jsonAnswer<T>(transport: Transport, call: Call): Promise<T> {
   const answer = await transport(call);
   if (answer.status >= 300) throw await refusalOf(answer);
-  return parse<T>(await textOf(answer));
+  return parse(await textOf(answer)) as T;
 }
 
 export async function refusalOf(answer: Answer): Promise<Error> {
-  return refusal(parse<Partial<Problem>>(await textOf(answer)));
+  return refusal(parse(await textOf(answer)));
 }
 
 interface Problem {
@@ -50,7 +50,7 @@ async function textOf(answer: Answer): Promise<string> {
   return text + decoder.decode();
 }
 
-function parse<T>(text: string): T {
+function parse(text: string): object {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -58,5 +58,5 @@ function parse<T>(text: string): T {
     throw new ClientError(text === "" ? "stream_cut" : "bad_answer", { cause: error });
   }
   if (typeof value !== "object" || value === null) throw new ClientError("bad_answer");
-  return value as T;
+  return value;
 }

@@ -25,24 +25,34 @@ const INVALID: ReadonlySet<FailureCategory> = new Set([
   "source_untrusted",
 ]);
 
+const ANSWERS: Readonly<Record<RetryReason, Retry["retryable"]>> = {
+  succeeded: "no",
+  invalid: "no",
+  forbidden_by_type: "no",
+  never_started: "yes",
+  dry_run: "yes",
+  tool_failed: "ask",
+  effect_unknown: "ask",
+};
+
 /** Null while the attempt lives. */
 export function retryOf(attempt: Attempt, job: Job): Retry | null {
   if (!isTerminal(attempt.state)) return null;
-  if (attempt.state === "succeeded") return { retryable: "no", safeAt: null, reason: "succeeded" };
-  if (attempt.failureCategory !== null && INVALID.has(attempt.failureCategory)) {
-    return { retryable: "no", safeAt: null, reason: "invalid" };
-  }
+  const reason = reasonOf(attempt, job);
+  const retryable = ANSWERS[reason];
   const lost = attempt.state === "lost" || !attempt.killConfirmed;
   const safeAt = (attempt.ended ?? 0) + (lost ? SKEW_MS : 0);
-  const type = JOB_TYPES.get(job.spec.job_type);
-  if (attempt.effect === "none") return { retryable: "yes", safeAt, reason: "never_started" };
-  if (type?.effect === "none" && type.retryAfterLoss === "safe") {
-    return { retryable: "yes", safeAt, reason: "dry_run" };
-  }
-  if (attempt.effect === "complete") return { retryable: "ask", safeAt, reason: "tool_failed" };
-  return type?.retryAfterLoss === "never"
-    ? { retryable: "no", safeAt: null, reason: "forbidden_by_type" }
-    : { retryable: "ask", safeAt, reason: "effect_unknown" };
+  return { retryable, safeAt: retryable === "no" ? null : safeAt, reason };
+}
+
+function reasonOf({ state, effect, failureCategory }: Attempt, { spec }: Job): RetryReason {
+  if (state === "succeeded") return "succeeded";
+  if (failureCategory !== null && INVALID.has(failureCategory)) return "invalid";
+  if (effect === "none") return "never_started";
+  const type = JOB_TYPES.get(spec.job_type);
+  if (type?.effect === "none" && type.retryAfterLoss === "safe") return "dry_run";
+  if (effect === "complete") return "tool_failed";
+  return type?.retryAfterLoss === "never" ? "forbidden_by_type" : "effect_unknown";
 }
 
 export interface Wish {
