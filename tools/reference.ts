@@ -71,11 +71,36 @@ ${rows.join("\n")}
 `;
 }
 
+const FACES = {
+  client: "On the local socket `aimd.sock`, and on TCP with `--listen`",
+  local: "On the local socket only: they take secrets, or paths of this machine",
+  runner: "On `runner.sock`, and for remote runners over TLS",
+} as const;
+
+function routesPage(): string {
+  const routes = Object.values<contract.Route>(contract.ROUTES);
+  const parts = Object.entries(FACES).map(([face, where]) => {
+    const rows = routes
+      .filter((route) => route.face === face)
+      .map((route) => `| \`${route.method} ${route.path}\` | ${route.does} |`);
+    return `## ${where}\n\n| route | does |\n|---|---|\n${rows.join("\n")}\n`;
+  });
+  return `# Routes
+
+Operations, the events of a run and the runner protocol speak JSON lines: \`{"type":"response","response":…}\`,
+\`{"type":"event","event":…}\` or \`{"type":"error","error":…}\`. Every other route answers one JSON document, and a refusal as
+RFC 9457 \`application/problem+json\` with \`code\` and, where there is one, \`at\`. \`GET /v1/openapi.json\` describes all of them; the same
+document is \`contract/schemas/openapi.json\`. This page is made from the contract by \`tools/reference.ts\`.
+
+${parts.join("\n")}`;
+}
+
 /** Path below docs/reference to the text as it should stand. */
 export function referencePages(): ReadonlyMap<string, string> {
   return new Map([
     ["errors.md", errorsPage()],
     ["events.md", eventsPage()],
+    ["routes.md", routesPage()],
   ]);
 }
 
