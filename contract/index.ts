@@ -1,5 +1,17 @@
 // The door of the contract: what plane, runners, drivers and clients agree on. Browser-safe; knows no machine.
 export {
+  ACTIONS,
+  ACTION_NAMES,
+  CUSTOMER_ADMIN_ACTIONS,
+  GrantedRoleSchema,
+  NOT_FOR_ADMINS,
+  PRINCIPAL_KINDS,
+  PrincipalSchema,
+  ROLES,
+  RoleSchema,
+} from "./access.ts";
+export type { Action, GrantedRole, Principal, PrincipalKind, Reach, Role } from "./access.ts";
+export {
   CALLBACKS_MAX,
   CALLBACK_CONTENT_TYPE,
   CALLBACK_EVENTS,

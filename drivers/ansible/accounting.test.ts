@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { stopThatCounts } from "./accounting.ts";
 import { hello, INTACT, play, readFrames, recap, result, task } from "./testing/streams.ts";
 import { checkOperationResult } from "./operation-result.ts";
 
@@ -109,4 +110,12 @@ test("an operation result with a credential in a value or a name is withheld", (
   for (const data of [`{"kernel":"a swordfish"}`, `{"kernel":1,"swordfish":2}`]) {
     expect(checkOperationResult({ operation_result: declared }, { data }, holds).ok).toBe(false);
   }
+});
+
+test("a stop counts only where it reached the tool before its end", () => {
+  expect(stopThatCounts("exited", "cancelled")).toBeNull();
+  expect(stopThatCounts("stopped", "cancelled")).toBe("cancelled");
+  expect(stopThatCounts("deadline", null)).toBe("timed_out");
+  expect(stopThatCounts("sandbox_died", null)).toBeNull();
+  expect(stopThatCounts("lease", "cancelled")).toBe("cancelled");
 });

@@ -11,6 +11,7 @@ import {
   type Target,
   type TargetOutcome,
 } from "@aim/contract";
+import type { ToolExit } from "../kit/index.ts";
 import type { StreamFault } from "./frames.ts";
 import { zeroCounts, type Books } from "./projection.ts";
 
@@ -22,11 +23,19 @@ export interface Ending {
   /** The stream ended inside a line. */
   readonly unfinished: boolean;
   readonly exitCode: number | null;
-  readonly stop: "cancelled" | "timed_out" | null;
+  readonly stop: Stop | null;
   /** The declared operation result after its checks. */
   readonly operationResult:
     | { readonly ok: true; readonly value: Record<string, unknown> | null }
     | { readonly ok: false; readonly code: RunErrorCode };
+}
+
+type Stop = "cancelled" | "timed_out";
+
+/** A tool that was gone before the stop reached it ended by itself: what it did counts, not what was asked meanwhile. */
+export function stopThatCounts(ended: ToolExit["reason"], asked: Stop | null): Stop | null {
+  if (ended === "exited") return null;
+  return ended === "deadline" ? "timed_out" : asked;
 }
 
 /** Decides outcome by outcome. Where exit status and recap disagree the worse one counts. */

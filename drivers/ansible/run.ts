@@ -1,7 +1,7 @@
 // Drives one Ansible run: writes its inputs, starts it, reads its private channel, accounts for every host.
 import { ANSIBLE_CORE_VERSION, type Outcome } from "@aim/contract";
-import type { AttemptContext, ToolExit } from "../kit/index.ts";
-import { account } from "./accounting.ts";
+import type { AttemptContext } from "../kit/index.ts";
+import { account, stopThatCounts } from "./accounting.ts";
 import { analyse, type SourceFile } from "./change-analysis.ts";
 import {
   absoluteArguments,
@@ -72,13 +72,9 @@ export async function runAnsible(context: AttemptContext): Promise<Outcome> {
     fault: reader.fault,
     unfinished: reader.unfinished,
     exitCode: exit.code,
-    stop: stopOf(context, exit),
+    stop: stopThatCounts(exit.reason, context.stopReason()),
     operationResult: checkOperationResult(inputs, projection.books, holdsCredential),
   });
-}
-
-function stopOf(context: AttemptContext, exit: ToolExit): "cancelled" | "timed_out" | null {
-  return exit.reason === "deadline" ? "timed_out" : context.stopReason();
 }
 
 /** Ansible names a file by its path in the sandbox; the review names it by its place in the bundle. */

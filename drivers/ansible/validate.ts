@@ -13,7 +13,8 @@ export async function validateInventory(context: AttemptContext): Promise<Outcom
   const targets = inputs.hosts.map((host): Target => {
     return { host, outcome: known.has(host) ? "succeeded" : "not_reached", counts: null };
   });
-  const stop = context.stopReason();
+  // An answer that is there was given before the stop came.
+  const stop = inspection.ok ? null : context.stopReason();
   const error = stop ?? (inspection.ok ? null : errorOf(inspection.code));
   return {
     verdict: error === null ? "succeeded" : (stop ?? "failed"),

@@ -107,7 +107,8 @@ describe("a thousand secrets", () => {
       await untilWaiting(runId);
       await plane.client.cancel(runId);
     });
-    expect(status.result).toMatchObject({ state: "cancelled", error: { code: "cancelled" } });
+    const told = { state: "cancelled", error: { code: "cancelled" } };
+    expect(status.result, plane.logText()).toMatchObject(told);
   });
 
   test("are used by a run whose runner is killed", async () => {

@@ -261,7 +261,7 @@ export function leakyProject(cage: CanaryCage): LeakyProject {
     ...cage.plainOnes(2).map((canary) => ({ name: `Open ${canary}@example.org`, hosts: "one" })),
     ...cage.plainOnes(2).map((canary) => ({ name: canary, hosts: "one", no_log: true })),
     { name: "Visit {{ groups.joined | join(' ') }}", hosts: "joined", tasks: [debug(cage.one())] },
-    { name: "The end", hosts: "one", tasks: ENDING },
+    { name: "The end", hosts: "one", vars: { names: cage.plainOnes(20) }, tasks: ENDING },
   ].map((one) => ({ gather_facts: false, ...one }));
   const inventoryWords = cage.some(40);
   return {
