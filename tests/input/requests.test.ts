@@ -156,7 +156,8 @@ describe("credentials that do not fit", () => {
     const path = "/v1/credentials";
     for (const body of ['{"ssh_password":1}', '{"ssh_password":""}', '{"ssh_password":null}']) {
       const answer = await call({ socketPath, path, body });
-      expect([answer.status, problemOf(answer).code]).toEqual([400, "invalid_request"]);
+      const told = { status: 400, code: "invalid_request", at: "/ssh_password" };
+      expect(JSON.parse(answer.text)).toMatchObject(told);
     }
   });
 

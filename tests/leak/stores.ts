@@ -46,8 +46,9 @@ export async function addSent(stores: Stores, plane: TestPlane, runId: string): 
   add("status", (await call({ socketPath, body })).text);
   const manifest = await get(pathOf("artifactList", { run_id: runId }));
   add("manifest", manifest);
-  const { response } = JSON.parse(manifest) as { response?: Manifest };
-  for (const file of response?.files ?? []) {
+  // A run whose runner was killed left none.
+  const { files } = JSON.parse(manifest) as Partial<Manifest>;
+  for (const file of files ?? []) {
     add(file.path, await get(pathOf("artifact", { sha256: file.sha256 })));
   }
 }
