@@ -14,16 +14,18 @@ import { CLAIM_TOPIC, Dispatcher, OUTBOX_TOPIC } from "./execution/dispatcher.ts
 import { createInspections } from "./execution/inspections.ts";
 import { createSignals } from "./execution/signals.ts";
 import type { ClientRouteParts } from "./http/client-routes.ts";
+import type { RunnerRouteParts } from "./http/runner-routes.ts";
 import { resolveHere } from "./outbox/address.ts";
 import { createDeliver } from "./outbox/deliver.ts";
 import { createOutbox, type Outbox } from "./outbox/outbox.ts";
 import { openWebhookKey } from "./outbox/signature.ts";
 import { createBlobs, sha256 } from "./store/blobs.ts";
+import { createDrafts } from "./store/drafts.ts";
 import { createSharedSignals } from "./store/dialects/postgres/notices.ts";
 import { openPostgresStore } from "./store/dialects/postgres/store.ts";
 import { openSqliteStore } from "./store/dialects/sqlite/store.ts";
 
-export interface Composed extends ClientRouteParts {
+export interface Composed extends ClientRouteParts, RunnerRouteParts {
   readonly outbox: Outbox;
 }
 
@@ -47,6 +49,7 @@ export async function compose(
   );
   const credentials = createCredentialDesk(() => newId("crd"));
   const blobs = createBlobs(places.blobs);
+  const drafts = createDrafts(blobs);
   const sealer = createSealer({
     store,
     clock,
@@ -64,6 +67,11 @@ export async function compose(
     onEnd: (attempt) => {
       credentials.drop(attempt.id);
       sealer.ended(attempt.id);
+      drafts
+        .drop(attempt.id)
+        .catch((error: unknown) =>
+          log.error({ err: error, code: "draft_left" }, "a draft goes at the next start"),
+        );
     },
     ...(settings.leaseTtlMs === null ? {} : { leaseTtlMs: settings.leaseTtlMs }),
   });
@@ -82,7 +90,7 @@ export async function compose(
     sealer,
     enabled: settings.enabled,
   };
-  return { ...parts, core: createCore(parts), outbox };
+  return { ...parts, core: createCore(parts), outbox, drafts };
 }
 
 function composeOutbox(

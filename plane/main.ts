@@ -25,6 +25,7 @@ async function serve(settings: Settings): Promise<void> {
   };
   const parts = await compose(settings, fail, log);
   await parts.dispatcher.recover();
+  await parts.drafts.recover((await parts.store.liveAttempts()).map(({ id }) => id));
   parts.sealer.recover();
   const faces = [
     "local",

@@ -5,13 +5,13 @@ import { OPERATION_BYTES_MAX, parseStrict } from "@aim/contract";
 import { addClientRoutes, addLocalRoutes, type ClientRouteParts } from "./client-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { sendProblem } from "./reply.ts";
-import { addRunnerRoutes } from "./runner-routes.ts";
+import { addRunnerRoutes, type RunnerRouteParts } from "./runner-routes.ts";
 
 export type Face = "local" | "tcp" | "runner";
 
 export function createServer(
   face: Face,
-  parts: ClientRouteParts,
+  parts: ClientRouteParts & RunnerRouteParts,
   logger: FastifyBaseLogger,
 ): FastifyInstance {
   const app: FastifyInstance = Fastify({
