@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { DRIVERS } from "@aim/drivers/drivers";
 import { startLeaseKeeper } from "./attempt/lease.ts";
-import { startClaimLoop } from "./claim/loop.ts";
+import { startClaimLoop, type ClaimLoop } from "./claim/loop.ts";
 import { newId } from "./ids.ts";
 import type { RunnerParts } from "./parts.ts";
 import { createPlaneClient } from "./plane-client.ts";
@@ -120,7 +120,7 @@ async function main(): Promise<void> {
   const runtimeDir = makeRuntimeDir(settings);
   removeDeadTools(runtimeDir);
   const { parts, session, failedChecks } = await makeRunner(settings, runtimeDir);
-  await session.join();
+  let loop: ClaimLoop | null = null;
   let ending = false;
   const end = async (): Promise<void> => {
     await loop?.drain();
@@ -134,15 +134,15 @@ async function main(): Promise<void> {
     else void end();
     ending = true;
   };
-  const { slots } = settings;
-  const options = { slots, register: session.register, onDrain: stop };
-  // One failed check and this runner takes no work: it stays registered, so that doctor can say why.
-  const loop = failedChecks === 0 ? startClaimLoop(parts, options) : null;
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
   // An embedded runner's input ends with its plane. Alone it would wait for ever beside the next plane's own runner.
   if (settings.embedded) process.stdin.once("end", stop).resume();
-  if (loop === null) setInterval(() => undefined, 60_000);
+  await session.join();
+  const options = { slots: settings.slots, register: session.register, onDrain: stop };
+  // One failed check and this runner takes no work: it stays registered, so that doctor can say why.
+  if (failedChecks === 0) loop = startClaimLoop(parts, options);
+  else setInterval(() => undefined, 60_000);
 }
 
 try {

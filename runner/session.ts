@@ -48,7 +48,9 @@ export function createSession(parts: SessionParts): Session {
     let told = "";
     for (let pause: number = RETRY_MS.first; ; pause = Math.min(2 * pause, RETRY_MS.most)) {
       try {
-        return await register();
+        await register();
+        if (told !== "") parts.log("registered");
+        return;
       } catch (error) {
         const code = error instanceof AimError ? `not_registered:${error.code}` : "not_registered";
         const words = `${code} ${String(error)}`;

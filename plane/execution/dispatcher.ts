@@ -64,7 +64,8 @@ export class Dispatcher {
     this.#ttlMs = parts.leaseTtlMs ?? LEASE_TTL_MS;
   }
 
-  register(request: Register): { lease_ms: number } {
+  /** `name` is the identity that the runner registered with. */
+  async register(request: Register, _name = "local"): Promise<{ lease_ms: number }> {
     this.#runners.set(request.runner_instance_id, {
       register: request,
       seen: this.#parts.clock.now(),

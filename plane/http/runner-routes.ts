@@ -14,10 +14,12 @@ import {
   RegisterSchema,
   ROUTES,
   UPLOAD_CHUNK_BYTES_MAX,
+  type Registered,
 } from "@aim/contract";
 import type { CoreParts } from "../core/parts.ts";
 import { check } from "./check.ts";
 import { sendResponse } from "./reply.ts";
+import type { RunnerGuard } from "./runner-guard.ts";
 import type { ArrivedChunk, Drafts } from "../store/drafts.ts";
 
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
@@ -28,15 +30,19 @@ export interface RunnerRouteParts extends CoreParts {
   readonly drafts: Drafts;
 }
 
-export function addRunnerRoutes(app: FastifyInstance, parts: RunnerRouteParts): void {
+export function addRunnerRoutes(
+  app: FastifyInstance,
+  parts: RunnerRouteParts,
+  guard: RunnerGuard,
+): void {
   const { dispatcher } = parts;
+  guard.protect(app);
 
-  app.post(ROUTES.register.path, async (request, reply) =>
-    sendResponse(reply, {
-      ...dispatcher.register(check(RegisterSchema, request.body)),
-      session: null,
-    }),
-  );
+  app.post(ROUTES.register.path, async (request, reply) => {
+    const admitted = await guard.admit(request, check(RegisterSchema, request.body));
+    const registered = await dispatcher.register(admitted.register, admitted.name);
+    return sendResponse(reply, { ...registered, session: admitted.session } satisfies Registered);
+  });
 
   app.post(ROUTES.claim.path, async (request, reply) => {
     const gone = new AbortController();
