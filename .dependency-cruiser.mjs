@@ -136,6 +136,14 @@ const configuration = {
       to: { path: "^plane/(http|core|config)/" },
     },
     {
+      name: "auth-stands-apart",
+      comment:
+        "Who somebody is follows from what they bring and a key: lend it that, and ask it through http.",
+      severity: "error",
+      from: { path: "^plane/auth/", ...LIVE },
+      to: { path: "^plane/(http|store|core|execution|config|outbox)/" },
+    },
+    {
       name: "nobody-imports-compose",
       comment:
         "compose.ts knows every part; whoever imports it knows too much. Only main.ts starts it.",

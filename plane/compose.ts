@@ -1,5 +1,7 @@
 // The one place that knows every concrete part and puts them together.
 import type { Logger } from "pino";
+import { openTokenKey } from "./auth/token-key.ts";
+import { createRunnerTokens, type RunnerTokens } from "./auth/tokens.ts";
 import { newId } from "./base/ids.ts";
 import { createClock, wallNow } from "./base/clock.ts";
 import type { Settings } from "./config/settings.ts";
@@ -14,17 +16,23 @@ import { CLAIM_TOPIC, Dispatcher, OUTBOX_TOPIC } from "./execution/dispatcher.ts
 import { createInspections } from "./execution/inspections.ts";
 import { createSignals } from "./execution/signals.ts";
 import type { ClientRouteParts } from "./http/client-routes.ts";
+import { createTokenGuard, type RunnerGuard } from "./http/runner-guard.ts";
+import type { RunnerRouteParts } from "./http/runner-routes.ts";
 import { resolveHere } from "./outbox/address.ts";
 import { createDeliver } from "./outbox/deliver.ts";
 import { createOutbox, type Outbox } from "./outbox/outbox.ts";
 import { openWebhookKey } from "./outbox/signature.ts";
 import { createBlobs, sha256 } from "./store/blobs.ts";
+import { createDrafts } from "./store/drafts.ts";
 import { createSharedSignals } from "./store/dialects/postgres/notices.ts";
 import { openPostgresStore } from "./store/dialects/postgres/store.ts";
 import { openSqliteStore } from "./store/dialects/sqlite/store.ts";
+import { StoreRefused } from "./store/refused.ts";
 
-export interface Composed extends ClientRouteParts {
+export interface Composed extends ClientRouteParts, RunnerRouteParts {
   readonly outbox: Outbox;
+  /** Lets runners of other machines in; null where none are served. */
+  readonly guard: RunnerGuard | null;
 }
 
 export async function compose(
@@ -47,6 +55,7 @@ export async function compose(
   );
   const credentials = createCredentialDesk(() => newId("crd"));
   const blobs = createBlobs(places.blobs);
+  const drafts = createDrafts(blobs);
   const sealer = createSealer({
     store,
     clock,
@@ -64,6 +73,11 @@ export async function compose(
     onEnd: (attempt) => {
       credentials.drop(attempt.id);
       sealer.ended(attempt.id);
+      drafts
+        .drop(attempt.id)
+        .catch((error: unknown) =>
+          log.error({ err: error, code: "draft_left" }, "a draft goes at the next start"),
+        );
     },
     ...(settings.leaseTtlMs === null ? {} : { leaseTtlMs: settings.leaseTtlMs }),
   });
@@ -82,7 +96,33 @@ export async function compose(
     sealer,
     enabled: settings.enabled,
   };
-  return { ...parts, core: createCore(parts), outbox };
+  return {
+    ...parts,
+    core: createCore(parts),
+    outbox,
+    drafts,
+    guard: composeGuard(settings, parts),
+  };
+}
+
+function composeGuard(settings: Settings, parts: CoreParts): RunnerGuard | null {
+  if (settings.runnerListen === null) return null;
+  const { store, clock } = parts;
+  return createTokenGuard({
+    tokens: openRunnerTokens(settings.stateDir, clock.now),
+    holderOf: async (attemptId) => (await store.readAttempt({ attemptId }))?.attempt.runner ?? null,
+    nameOf: async (id) => (await store.touchRunner({ id, now: clock.now() }))?.name ?? null,
+  });
+}
+
+/** Makes and reads runners' tokens, also for a process that opens nothing else. Throws StoreRefused. */
+export function openRunnerTokens(stateDir: string, now: () => number): RunnerTokens {
+  const path = placesIn(stateDir).runnerTokenKey;
+  try {
+    return createRunnerTokens(openTokenKey(path), now);
+  } catch (error) {
+    throw new StoreRefused(`the key of runners' tokens ${path} cannot be used`, { cause: error });
+  }
 }
 
 function composeOutbox(

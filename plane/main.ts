@@ -1,10 +1,22 @@
 #!/usr/bin/env node
 // aimd: the plane. Decides and stores; never runs a tool.
 import { mkdirSync } from "node:fs";
-import { compose } from "./compose.ts";
-import { placesIn, readSettings, USAGE, UsageError, type Settings } from "./config/settings.ts";
+import type { Logger } from "pino";
+import { JOB_TYPES } from "@aim/drivers/schemas";
+import { wallNow } from "./base/clock.ts";
+import { compose, openRunnerTokens, type Composed } from "./compose.ts";
+import {
+  placesIn,
+  readSettings,
+  readTokenRequest,
+  USAGE,
+  UsageError,
+  type Settings,
+  type TokenRequest,
+} from "./config/settings.ts";
 import { startEmbeddedRunner } from "./embedded-runner.ts";
 import { watchIdleness } from "./idleness.ts";
+import { LOCAL_NAME } from "./http/runner-guard.ts";
 import { createServer, listenLocally } from "./http/server.ts";
 import { lockFolder } from "./store/dialects/sqlite/open.ts";
 import { StoreRefused } from "./store/refused.ts";
@@ -12,10 +24,21 @@ import { createLog } from "./telemetry/log.ts";
 
 const EXIT = { ok: 0, defect: 1, usage: 64, refused: 69 } as const;
 
-async function serve(settings: Settings): Promise<void> {
+function makeStateDir(stateDir: string): void {
   // Nothing of the state is for anybody else.
   process.umask(0o077);
-  mkdirSync(settings.stateDir, { recursive: true, mode: 0o700 });
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+}
+
+/** Needs no plane and disturbs none: a token is checked by its signature. */
+function printRunnerToken({ stateDir, ttlMs, ...enrolment }: TokenRequest): void {
+  makeStateDir(stateDir);
+  const token = openRunnerTokens(stateDir, wallNow).enrol(enrolment, ttlMs);
+  process.stdout.write(`${token}\n`);
+}
+
+async function serve(settings: Settings): Promise<void> {
+  makeStateDir(settings.stateDir);
   const places = placesIn(settings.stateDir);
   const log = createLog(settings.logLevel);
   const unlock = lockFolder(places.lock);
@@ -25,17 +48,16 @@ async function serve(settings: Settings): Promise<void> {
   };
   const parts = await compose(settings, fail, log);
   await parts.dispatcher.recover();
+  await parts.drafts.recover((await parts.store.liveAttempts()).map(({ id }) => id));
   parts.sealer.recover();
-  const faces = [
-    "local",
-    "runner",
-    ...(settings.listen === null ? [] : (["tcp"] as const)),
-  ] as const;
-  const [clients, runners, tcp] = faces.map((face) => createServer(face, parts, log));
-  if (clients === undefined || runners === undefined) throw new Error("no server");
+  const clients = createServer("local", parts, log);
+  const runners = createServer("runner", parts, log);
   await listenLocally(runners, places.runnerSocket);
   await listenLocally(clients, places.clientSocket);
-  if (tcp !== undefined && settings.listen !== null) await tcp.listen(settings.listen);
+  const { listen, runnerListen } = settings;
+  const tcp = listen === null ? null : createServer("tcp", parts, log);
+  if (listen !== null) await tcp?.listen(listen);
+  const remote = await listenForRunners(runnerListen, parts, log);
   parts.dispatcher.watch(fail);
   parts.outbox.start(fail);
   const runner = settings.embeddedRunner ? startEmbeddedRunner(settings.stateDir, log) : null;
@@ -49,6 +71,7 @@ async function serve(settings: Settings): Promise<void> {
     await runner?.stop();
     await parts.dispatcher.stop();
     await runners.close();
+    await remote?.close();
     await parts.sealer.stop();
     await parts.outbox.stop();
     await parts.store.close();
@@ -64,10 +87,24 @@ async function serve(settings: Settings): Promise<void> {
   process.stdout.write(`${JSON.stringify({ ready: true, socket: places.clientSocket })}\n`);
 }
 
+async function listenForRunners(
+  at: Settings["runnerListen"],
+  parts: Composed,
+  log: Logger,
+): Promise<ReturnType<typeof createServer> | null> {
+  if (at === null || parts.guard === null) return null;
+  const server = createServer({ tls: at.tls, guard: parts.guard }, parts, log);
+  await server.listen({ host: at.host, port: at.port });
+  return server;
+}
+
 const [command, ...argv] = process.argv.slice(2);
 try {
-  if (command !== "serve") throw new UsageError(`there is no command ${command ?? ""}`);
-  await serve(readSettings(argv, process.env));
+  if (command === "runner-token") {
+    const known = { jobTypes: [...JOB_TYPES.keys()], reserved: LOCAL_NAME };
+    printRunnerToken(readTokenRequest(argv, process.env, known));
+  } else if (command === "serve") await serve(readSettings(argv, process.env));
+  else throw new UsageError(`there is no command ${command ?? ""}`);
 } catch (error) {
   process.exit(explain(error));
 }

@@ -10,19 +10,20 @@ import {
   rmSync,
 } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { DRIVERS } from "@aim/drivers/drivers";
-import { startClaimLoop } from "./claim/loop.ts";
+import { startLeaseKeeper } from "./attempt/lease.ts";
+import { startClaimLoop, type ClaimLoop } from "./claim/loop.ts";
 import { newId } from "./ids.ts";
 import type { RunnerParts } from "./parts.ts";
 import { createPlaneClient } from "./plane-client.ts";
 import { runDoctor } from "./sandbox/doctor.ts";
 import { cleanOrphans } from "./sandbox/orphans.ts";
 import { createSandboxSource } from "./sandboxes.ts";
-import { readRunnerSettings, type RunnerSettings } from "./settings.ts";
+import { createSession, type Session } from "./session.ts";
+import { readRunnerSettings, USAGE, UsageError, type RunnerSettings } from "./settings.ts";
 import { loadToolchain } from "./toolchain.ts";
 
-const REGISTER_RETRY_MS = 250;
+const EXIT = { ok: 0, defect: 1, usage: 64, refused: 69 } as const;
 
 function log(code: string, error?: unknown): void {
   const detail = error instanceof Error ? { name: error.name, message: error.message } : {};
@@ -37,6 +38,8 @@ function makeRuntimeDir(settings: RunnerSettings): string {
   chownSync(settings.runtimeDir, own, process.getgid?.() ?? 0);
   return settings.runtimeDir;
 }
+
+const toolsIn = (runtimeDir: string): string => join(runtimeDir, `tools-${process.pid}`);
 
 /** Tools that a runner staged and could not remove, since it was killed. */
 function removeDeadTools(runtimeDir: string): void {
@@ -59,28 +62,43 @@ function removeEmpty(folders: readonly string[]): void {
   }
 }
 
-async function main(): Promise<void> {
-  process.umask(0o022);
-  const settings = readRunnerSettings(process.argv.slice(2), process.env);
-  const runtimeDir = makeRuntimeDir(settings);
-  removeDeadTools(runtimeDir);
-  const tools = join(runtimeDir, `tools-${process.pid}`);
-  const toolchain = loadToolchain(settings.toolchainFile, tools);
+interface Runner {
+  readonly parts: RunnerParts;
+  readonly session: Session;
+  readonly failedChecks: number;
+}
+
+async function makeRunner(settings: RunnerSettings, runtimeDir: string): Promise<Runner> {
+  const toolchain = loadToolchain(settings.toolchainFile, toolsIn(runtimeDir));
   const sandboxes = createSandboxSource(toolchain, {
     bwrap: "/usr/bin/bwrap",
     runtimeDir: join(runtimeDir, "s"),
     uid: settings.sandboxUid,
   });
-  const plane = createPlaneClient(settings.socketPath);
-  const parts: RunnerParts = { instanceId: newId("rnr"), plane, sandboxes, toolchain, log };
+  const { connection } = settings;
+  let token: string | null = null;
+  const plane = createPlaneClient(connection, () => token);
+  // Without its beats a runner cannot hold what it holds: its sandboxes end with it.
+  const leases = startLeaseKeeper(connection, (error) => {
+    log("defect", error);
+    process.exit(EXIT.defect);
+  });
+  const instanceId = newId("rnr");
+  const parts: RunnerParts = { instanceId, plane, leases, sandboxes, toolchain, log };
   await cleanOrphans(sandboxes.config.runtimeDir);
   const checks = await runDoctor(sandboxes.config);
   for (const check of checks.filter(({ ok }) => !ok)) log(`sandbox_check_failed:${check.id}`);
-  const failed = checks.filter(({ ok }) => !ok).length;
-
-  const register = async (): Promise<void> => {
-    await plane.register({
-      runner_instance_id: parts.instanceId,
+  const failedChecks = checks.filter(({ ok }) => !ok).length;
+  const session = createSession({
+    register: plane.register,
+    enrolment: settings.enrolment,
+    onToken: (fresh) => {
+      token = fresh;
+      leases.useToken(fresh);
+    },
+    log,
+    body: {
+      runner_instance_id: instanceId,
       runner_kind: "process",
       job_types: [...DRIVERS.keys()],
       slots: settings.slots,
@@ -89,36 +107,56 @@ async function main(): Promise<void> {
         python: toolchain.pythonVersion,
         callback_digest: toolchain.inside.callbackDigest,
         isolation: "bubblewrap",
-        sandbox_checks: { passed: checks.length - failed, failed },
+        sandbox_checks: { passed: checks.length - failedChecks, failed: failedChecks },
       },
-    });
-  };
-  for (;;) {
-    const done = await register().then(
-      () => true,
-      () => false,
-    );
-    if (done) break;
-    await delay(REGISTER_RETRY_MS);
-  }
-  // One failed check and this runner takes no work: it stays registered, so that doctor can say why.
-  const loop = failed === 0 ? startClaimLoop(parts, settings.slots, register) : null;
-  const stop = async (): Promise<void> => {
+    },
+  });
+  return { parts, session, failedChecks };
+}
+
+async function main(): Promise<void> {
+  process.umask(0o022);
+  const settings = readRunnerSettings(process.argv.slice(2), process.env);
+  const runtimeDir = makeRuntimeDir(settings);
+  removeDeadTools(runtimeDir);
+  const { parts, session, failedChecks } = await makeRunner(settings, runtimeDir);
+  let loop: ClaimLoop | null = null;
+  let ending = false;
+  const end = async (): Promise<void> => {
     await loop?.drain();
-    rmSync(tools, { recursive: true, force: true });
+    rmSync(toolsIn(runtimeDir), { recursive: true, force: true });
     removeEmpty([join(runtimeDir, "s"), runtimeDir]);
-    process.exit(0);
+    process.exit(EXIT.ok);
   };
-  process.once("SIGTERM", () => void stop());
-  process.once("SIGINT", () => void stop());
+  /** Finishes what is held and ends. Asked again it cancels nothing: it says what it waits for. */
+  const stop = (): void => {
+    if (ending) for (const id of loop?.held() ?? []) log(`waits_for:${id}`);
+    else void end();
+    ending = true;
+  };
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
   // An embedded runner's input ends with its plane. Alone it would wait for ever beside the next plane's own runner.
-  if (settings.embedded) process.stdin.once("end", () => void stop()).resume();
-  if (loop === null) setInterval(() => undefined, 60_000);
+  if (settings.embedded) process.stdin.once("end", stop).resume();
+  await session.join();
+  const options = { slots: settings.slots, register: session.register, onDrain: stop };
+  // One failed check and this runner takes no work: it stays registered, so that doctor can say why.
+  if (failedChecks === 0) loop = startClaimLoop(parts, options);
+  else setInterval(() => undefined, 60_000);
 }
 
 try {
   await main();
 } catch (error) {
+  process.exit(explain(error));
+}
+
+/** Says why the runner did not start; answers the exit status. */
+function explain(error: unknown): number {
+  if (error instanceof UsageError) {
+    process.stderr.write(`aim-runner: ${error.message}\n\n${USAGE}`);
+    return EXIT.usage;
+  }
   log("runner_refused", error);
-  process.exit(69);
+  return EXIT.refused;
 }

@@ -1,7 +1,8 @@
 // What aimd was told: command line first, then the environment. The only reader of both.
 import { readFileSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { createSecureContext } from "node:tls";
+import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 
 export interface Settings {
   readonly stateDir: string;
@@ -9,6 +10,8 @@ export interface Settings {
   /** PostgreSQL URL; null for the SQLite file in the state folder. */
   readonly database: string | null;
   readonly listen: { readonly host: string; readonly port: number } | null;
+  /** Where runners on other machines are heard, with certificate and key as PEM. */
+  readonly runnerListen: RunnerListen | null;
   readonly embeddedRunner: boolean;
   readonly enabled: boolean;
   /** End after this long without a live attempt or an open request; null for never. */
@@ -17,6 +20,12 @@ export interface Settings {
   readonly leaseTtlMs: number | null;
   /** Callbacks may go to this machine, and then without TLS. */
   readonly allowCallbackLoopback: boolean;
+}
+
+export interface RunnerListen {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: { readonly cert: string; readonly key: string };
 }
 
 export class UsageError extends Error {
@@ -29,6 +38,10 @@ export const USAGE = `aimd serve --state DIR [options]
   --catalog DIR        folder of customers; without it only a caller's own projects run
   --database-file FILE file that holds the URL of a PostgreSQL database (default: SQLite in the state folder)
   --listen HOST:PORT   also serve clients on TCP
+  --runner-listen HOST:PORT
+                       also serve runners on other machines, by TLS; needs the two options below
+  --tls-cert FILE      certificate of this plane and those it was made by, as PEM
+  --tls-key FILE       its private key, as PEM
   --no-runner          start no runner beside the plane
   --no-execution       refuse every execute
   --idle-exit-s N      end after N seconds without work
@@ -36,17 +49,31 @@ export const USAGE = `aimd serve --state DIR [options]
   --lease-ttl-s N      seconds a lease lives without a heartbeat (default 30)
   --allow-callback-loopback
                        let callbacks go to this machine, by plain HTTP too
+
+aimd runner-token --state DIR --name NAME [options]
+
+  prints a token with which a runner on another machine may register
+
+  --name NAME          what the runner is called: lower case letters, digits, . _ and -
+  --job-types A,B      the only job types it may take (default: all)
+  --ttl-s N            seconds in which the token may be used, 60 to 2592000 (default 3600)
 `;
 
+export interface TokenRequest {
+  readonly stateDir: string;
+  readonly name: string;
+  readonly jobTypes: readonly string[] | null;
+  readonly ttlMs: number;
+}
+
 export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): Settings {
-  const { values } = parse(argv);
-  const stateDir = values.state ?? env["AIM_STATE_DIR"];
-  if (stateDir === undefined) throw new UsageError("--state DIR is missing");
+  const values = parse(argv, SERVE_OPTIONS);
   return {
-    stateDir: absolute(stateDir),
+    stateDir: stateDirOf(values.state, env),
     catalog: values.catalog === undefined ? null : absolute(values.catalog),
     database: values["database-file"] === undefined ? null : readUrl(values["database-file"]),
-    listen: values.listen === undefined ? null : address(values.listen),
+    listen: values.listen === undefined ? null : address("listen", values.listen),
+    runnerListen: runnerListen(values["runner-listen"], values["tls-cert"], values["tls-key"]),
     embeddedRunner: values["no-runner"] !== true,
     enabled: values["no-execution"] !== true,
     idleExitMs: seconds("idle-exit-s", values["idle-exit-s"]),
@@ -56,23 +83,54 @@ export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): S
   };
 }
 
-function parse(argv: readonly string[]) {
+const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+const TOKEN_TTL_S = { least: 60, most: 2_592_000, default: 3_600 } as const;
+
+/** `jobTypes` are those that exist; `reserved` is no name for a runner. */
+export function readTokenRequest(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  known: { readonly jobTypes: readonly string[]; readonly reserved: string },
+): TokenRequest {
+  const values = parse(argv, TOKEN_OPTIONS);
+  const { name } = values;
+  if (name === undefined || !NAME.test(name) || name === known.reserved) {
+    throw new UsageError("--name takes lower case letters, digits, . _ and -, and not local");
+  }
+  const jobTypes = values["job-types"]?.split(",") ?? null;
+  const unknown = jobTypes?.find((type) => !known.jobTypes.includes(type));
+  if (unknown !== undefined) throw new UsageError(`--job-types: there is no job type ${unknown}`);
+  const ttlS = Number(values["ttl-s"] ?? TOKEN_TTL_S.default);
+  if (!Number.isInteger(ttlS) || ttlS < TOKEN_TTL_S.least || ttlS > TOKEN_TTL_S.most) {
+    throw new UsageError(
+      `--ttl-s takes whole seconds from ${TOKEN_TTL_S.least} to ${TOKEN_TTL_S.most}`,
+    );
+  }
+  return { stateDir: stateDirOf(values.state, env), name, jobTypes, ttlMs: ttlS * 1000 };
+}
+
+const text = { type: "string" } as const;
+const flag = { type: "boolean" } as const;
+const SERVE_OPTIONS = {
+  state: text,
+  catalog: text,
+  "database-file": text,
+  listen: text,
+  "runner-listen": text,
+  "tls-cert": text,
+  "tls-key": text,
+  "no-runner": flag,
+  "no-execution": flag,
+  "idle-exit-s": text,
+  log: text,
+  "lease-ttl-s": text,
+  "allow-callback-loopback": flag,
+} as const;
+const TOKEN_OPTIONS = { state: text, name: text, "job-types": text, "ttl-s": text } as const;
+
+function parse<O extends ParseArgsOptionsConfig>(argv: readonly string[], options: O) {
   try {
-    return parseArgs({
-      args: [...argv],
-      options: {
-        state: { type: "string" },
-        catalog: { type: "string" },
-        "database-file": { type: "string" },
-        listen: { type: "string" },
-        "no-runner": { type: "boolean" },
-        "no-execution": { type: "boolean" },
-        "idle-exit-s": { type: "string" },
-        log: { type: "string" },
-        "lease-ttl-s": { type: "string" },
-        "allow-callback-loopback": { type: "boolean" },
-      },
-    });
+    return parseArgs({ args: [...argv], options }).values;
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : "unusable arguments", {
       cause: error,
@@ -80,13 +138,43 @@ function parse(argv: readonly string[]) {
   }
 }
 
+function stateDirOf(state: string | undefined, env: NodeJS.ProcessEnv): string {
+  const stateDir = state ?? env["AIM_STATE_DIR"];
+  if (stateDir === undefined) throw new UsageError("--state DIR is missing");
+  return absolute(stateDir);
+}
+
+function runnerListen(
+  listen: string | undefined,
+  certFile: string | undefined,
+  keyFile: string | undefined,
+): RunnerListen | null {
+  if (listen === undefined && certFile === undefined && keyFile === undefined) return null;
+  if (listen === undefined || certFile === undefined || keyFile === undefined) {
+    throw new UsageError("--runner-listen, --tls-cert and --tls-key belong together");
+  }
+  const tls = { cert: readFile("tls-cert", certFile), key: readFile("tls-key", keyFile) };
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    throw new UsageError("--tls-cert and --tls-key are no certificate and its key", {
+      cause: error,
+    });
+  }
+  return { ...address("runner-listen", listen), tls };
+}
+
+function readFile(option: string, path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new UsageError(`--${option}: ${path} cannot be read`, { cause: error });
+  }
+}
+
 /** The URL may hold a password, so it stands in a file and on no command line. */
 function readUrl(path: string): string {
-  try {
-    return readFileSync(path, "utf8").trim();
-  } catch (error) {
-    throw new UsageError(`--database-file: ${path} cannot be read`, { cause: error });
-  }
+  return readFile("database-file", path).trim();
 }
 
 function absolute(path: string): string {
@@ -102,10 +190,11 @@ function seconds(name: string, text: string | undefined): number | null {
   return value * 1000;
 }
 
-function address(text: string): { host: string; port: number } {
+function address(option: string, text: string): { host: string; port: number } {
   const found = /^(.+):(\d{1,5})$/.exec(text);
   const port = Number(found?.[2]);
-  if (found?.[1] === undefined || port > 65_535) throw new UsageError("--listen takes HOST:PORT");
+  if (found?.[1] === undefined || port > 65_535)
+    throw new UsageError(`--${option} takes HOST:PORT`);
   return { host: found[1].replace(/^\[|\]$/g, ""), port };
 }
 
@@ -120,6 +209,8 @@ export function placesIn(stateDir: string) {
     sealPublicKey: join(stateDir, "seal.pub"),
     /** Secret that callbacks are signed with, shared in the same way. */
     webhookKey: join(stateDir, "webhook.key"),
+    /** Key that runners' tokens are signed with, shared in the same way. */
+    runnerTokenKey: join(stateDir, "runner-token.key"),
     clientSocket: join(stateDir, "aimd.sock"),
     runnerSocket: join(stateDir, "runner.sock"),
   };

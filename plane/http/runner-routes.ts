@@ -1,5 +1,5 @@
 // The runner protocol. A runner writes only for its own (attempt, epoch); the dispatcher decides.
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import {
   AimError,
   BUNDLE_FILE_BYTES_MAX,
@@ -13,20 +13,36 @@ import {
   MoveSchema,
   RegisterSchema,
   ROUTES,
+  UPLOAD_CHUNK_BYTES_MAX,
+  type Registered,
 } from "@aim/contract";
 import type { CoreParts } from "../core/parts.ts";
 import { check } from "./check.ts";
 import { sendResponse } from "./reply.ts";
+import type { RunnerGuard } from "./runner-guard.ts";
+import type { ArrivedChunk, Drafts } from "../store/drafts.ts";
 
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 const COMPLETION_BYTES_MAX = 64 * 1024 * 1024;
+const SHA256 = /^[0-9a-f]{64}$/;
 
-export function addRunnerRoutes(app: FastifyInstance, parts: CoreParts): void {
+export interface RunnerRouteParts extends CoreParts {
+  readonly drafts: Drafts;
+}
+
+export function addRunnerRoutes(
+  app: FastifyInstance,
+  parts: RunnerRouteParts,
+  guard: RunnerGuard,
+): void {
   const { dispatcher } = parts;
+  guard.protect(app);
 
-  app.post(ROUTES.register.path, async (request, reply) =>
-    sendResponse(reply, await dispatcher.register(check(RegisterSchema, request.body))),
-  );
+  app.post(ROUTES.register.path, async (request, reply) => {
+    const admitted = await guard.admit(request, check(RegisterSchema, request.body));
+    const registered = await dispatcher.register(admitted.register, admitted.name);
+    return sendResponse(reply, { ...registered, session: admitted.session } satisfies Registered);
+  });
 
   app.post(ROUTES.claim.path, async (request, reply) => {
     const gone = new AbortController();
@@ -57,11 +73,10 @@ export function addRunnerRoutes(app: FastifyInstance, parts: CoreParts): void {
     return sendResponse(reply, parts.credentials.take(attemptId));
   });
 
-  app.put(ROUTES.upload.path, { bodyLimit: BUNDLE_FILE_BYTES_MAX }, async (request, reply) => {
-    const { sha256 = "" } = request.params as { sha256?: string };
-    await holds(attemptIdOf(request.params), Number(request.headers["aim-epoch"]));
-    await parts.blobs.put(request.body as Buffer, sha256);
-    return sendResponse(reply, {});
+  app.put(ROUTES.upload.path, { bodyLimit: UPLOAD_CHUNK_BYTES_MAX }, async (request, reply) => {
+    const chunk = chunkOf(request);
+    const holder = () => holds(chunk.attemptId, chunk.epoch);
+    return sendResponse(reply, await parts.drafts.append(chunk, holder));
   });
 
   app.post(ROUTES.complete.path, { bodyLimit: COMPLETION_BYTES_MAX }, async (request, reply) => {
@@ -72,7 +87,7 @@ export function addRunnerRoutes(app: FastifyInstance, parts: CoreParts): void {
 
   app.get(ROUTES.blob.path, async (request, reply) => {
     const { sha256 = "" } = request.params as { sha256?: string };
-    if (!/^[0-9a-f]{64}$/.test(sha256) || !(await parts.blobs.has(sha256))) {
+    if (!SHA256.test(sha256) || !(await parts.blobs.has(sha256))) {
       throw new AimError("not_found");
     }
     return reply.type("application/octet-stream").send(parts.blobs.stream(sha256));
@@ -101,4 +116,29 @@ export function addRunnerRoutes(app: FastifyInstance, parts: CoreParts): void {
 function attemptIdOf(params: unknown): string {
   const { run_id = "" } = params as { run_id?: string };
   return run_id;
+}
+
+function chunkOf(request: FastifyRequest): ArrivedChunk {
+  const { sha256 = "" } = request.params as { sha256?: string };
+  if (!SHA256.test(sha256)) throw new AimError("not_found");
+  if (!Buffer.isBuffer(request.body)) throw new AimError("invalid_request");
+  return {
+    attemptId: attemptIdOf(request.params),
+    epoch: Number(request.headers["aim-epoch"]),
+    sha256,
+    bytes: request.body,
+    ...placeOf(request.headers["content-range"], request.body.length),
+  };
+}
+
+// `bytes A-B/TOTAL` for exactly these many bytes, or `bytes */0` for an artifact without any.
+function placeOf(range: string | undefined, length: number): { from: number; total: number } {
+  const pattern = /^bytes (?:(\d{1,15})-(\d{1,15})|\*)\/(\d{1,15})$/;
+  const [, first = "0", last = "-1", whole = ""] = pattern.exec(range ?? "") ?? [];
+  const [from, end] = [Number(first), Number(last)];
+  const total = whole === "" ? Number.NaN : Number(whole);
+  if (total > BUNDLE_FILE_BYTES_MAX) throw new AimError("request_too_large");
+  const fits = end - from + 1 === length && end < total && (length > 0 || total === 0);
+  if (!fits) throw new AimError("invalid_request", "/content-range");
+  return { from, total };
 }

@@ -1,22 +1,36 @@
-// HTTP on local sockets and, when asked, on TCP. The only folder that speaks Fastify.
+// HTTP on local sockets and, when asked, on TCP; runners on other machines come over TLS only. The only folder that speaks Fastify.
 import { chmodSync, rmSync } from "node:fs";
-import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from "fastify";
+import type { Server } from "node:https";
+import Fastify, {
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyHttpsOptions,
+  type FastifyInstance,
+  type FastifyServerOptions,
+} from "fastify";
 import { OPERATION_BYTES_MAX, parseStrict } from "@aim/contract";
 import { addClientRoutes, addLocalRoutes, type ClientRouteParts } from "./client-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
-import { IN_LINES, sendProblem } from "./reply.ts";
 import { addFleetRoutes } from "./fleet-routes.ts";
 import { addJobRoutes } from "./job-routes.ts";
-import { addRunnerRoutes } from "./runner-routes.ts";
+import { IN_LINES, sendProblem } from "./reply.ts";
+import { LOCAL_GUARD, type RunnerGuard } from "./runner-guard.ts";
+import { addRunnerRoutes, type RunnerRouteParts } from "./runner-routes.ts";
 
-export type Face = "local" | "tcp" | "runner";
+/** Runners on other machines: TLS with a certificate, and a guard that asks for tokens. */
+export interface RemoteFace {
+  readonly tls: { readonly cert: string; readonly key: string };
+  readonly guard: RunnerGuard;
+}
+
+export type Face = "local" | "tcp" | "runner" | RemoteFace;
 
 export function createServer(
   face: Face,
-  parts: ClientRouteParts,
+  parts: ClientRouteParts & RunnerRouteParts,
   logger: FastifyBaseLogger,
 ): FastifyInstance {
-  const app: FastifyInstance = Fastify({
+  const app = listenerOf(face, {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: OPERATION_BYTES_MAX,
@@ -39,11 +53,11 @@ export function createServer(
   app.setNotFoundHandler((request, reply) =>
     sendProblem(Object.assign(new Error("no route"), { statusCode: 404 }), request, reply),
   );
-  if (face === "runner") {
+  if (typeof face === "object" || face === "runner") {
     app.addHook("onRoute", (route) => {
       route.config = { ...route.config, ...IN_LINES.config };
     });
-    addRunnerRoutes(app, parts);
+    addRunnerRoutes(app, parts, typeof face === "object" ? face.guard : LOCAL_GUARD);
   } else {
     addClientRoutes(app, parts);
     addJobRoutes(app, parts);
@@ -54,6 +68,14 @@ export function createServer(
     addDeliveryRoutes(app, parts);
   }
   return app;
+}
+
+function listenerOf(face: Face, options: FastifyServerOptions): FastifyInstance {
+  if (typeof face !== "object") return Fastify(options);
+  const https = { ...face.tls, minVersion: "TLSv1.2" } as const;
+  // Fastify's types tell the two kinds of server apart; a route does not.
+  const safely = { ...options, https } as unknown as FastifyHttpsOptions<Server>;
+  return Fastify(safely);
 }
 
 /** Listens on a socket that only this user may open; replaces one that a dead process left. */

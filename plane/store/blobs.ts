@@ -17,6 +17,10 @@ export interface Blobs {
   readonly sizeOf: (sha256: string) => Promise<number | null>;
   readonly read: (sha256: string) => Promise<Buffer>;
   readonly stream: (sha256: string) => Readable;
+  /** Takes in a file of the drafts' folder that is whole, durable and has this digest. */
+  readonly adopt: (draft: string, sha256: string) => Promise<void>;
+  /** Folder of what is not whole yet; on the same file system. */
+  readonly draftsFolder: string;
 }
 
 export function sha256(bytes: Uint8Array | string): string {
@@ -25,6 +29,7 @@ export function sha256(bytes: Uint8Array | string): string {
 
 export function createBlobs(folder: string): Blobs {
   let writes = 0;
+  const draftsFolder = join(folder, "drafts");
   const pathOf = (digest: string) => join(folder, digest.slice(0, 2), digest);
 
   async function has(digest: string): Promise<boolean> {
@@ -45,20 +50,22 @@ export function createBlobs(folder: string): Blobs {
     const digest = sha256(bytes);
     if (named !== undefined && named !== digest) throw new AimError("digest_mismatch");
     if (await has(digest)) return digest;
+    writes += 1;
+    const draft = join(draftsFolder, `put.${process.pid}.${writes}`);
+    await storing(draft, async () => {
+      await mkdir(draftsFolder, { recursive: true, mode: 0o700 });
+      await writeDurably(draft, bytes);
+      await adopt(draft, digest);
+    });
+    return digest;
+  }
+
+  async function adopt(draft: string, digest: string): Promise<void> {
     const path = pathOf(digest);
     const parent = dirname(path);
     await mkdir(parent, { recursive: true, mode: 0o700 });
-    writes += 1;
-    const draft = `${path}.${process.pid}.${writes}.part`;
-    try {
-      await writeDurably(draft, bytes);
-      await rename(draft, path);
-      await syncFolder(parent);
-    } catch (error) {
-      await rm(draft, { force: true });
-      throw isFull(error) ? new AimError("storage_full", undefined, { cause: error }) : error;
-    }
-    return digest;
+    await rename(draft, path);
+    await syncFolder(parent);
   }
 
   return {
@@ -67,7 +74,19 @@ export function createBlobs(folder: string): Blobs {
     sizeOf,
     read: (digest) => readFile(pathOf(digest)),
     stream: (digest) => createReadStream(pathOf(digest)),
+    adopt,
+    draftsFolder,
   };
+}
+
+/** Whatever fails, no draft is left; a file system without room is a refusal. */
+export async function storing(draft: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw isFull(error) ? new AimError("storage_full", undefined, { cause: error }) : error;
+  }
 }
 
 async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {

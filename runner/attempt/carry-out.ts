@@ -10,7 +10,6 @@ import type { RunnerParts } from "../parts.ts";
 import { createEventClock } from "./clock.ts";
 import { createEmitter } from "./emitter.ts";
 import { failedOutcome, Stopped } from "./failed.ts";
-import { keepLease } from "./lease.ts";
 import { report } from "./report.ts";
 import { patiently } from "./patience.ts";
 import { startTool } from "./tool.ts";
@@ -20,8 +19,7 @@ const CLOCKS_DIFFER_MS = 500;
 
 export async function carryOut(parts: RunnerParts, grant: AttemptGrant): Promise<void> {
   const attempt = begin(parts, grant);
-  const lease = keepLease({
-    plane: parts.plane,
+  const lease = parts.leases.keep({
     attemptId: grant.attempt_id,
     epoch: grant.epoch,
     leaseMs: grant.lease_ms,

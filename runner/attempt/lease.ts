@@ -1,9 +1,11 @@
-// Keeps the lease of one attempt: heartbeats, and the word that it must stop.
-import { AimError, type Heartbeat } from "@aim/contract";
-import type { PlaneClient } from "../plane-client.ts";
+// Keeps the leases of a runner: a thread of their own beats for them, so that a busy main thread loses none.
+import { Worker } from "node:worker_threads";
+import type { Heartbeat } from "@aim/contract";
+import type { Connection } from "../plane-client.ts";
+import { BEAT_MS, PHASES, type Ask, type Heard, type ThreadData } from "./beats.ts";
+import { processNow } from "./clock.ts";
 
 export interface LeaseParts {
-  readonly plane: PlaneClient;
   readonly attemptId: string;
   readonly epoch: number;
   readonly leaseMs: number;
@@ -19,43 +21,62 @@ export interface Lease {
   readonly stop: () => void;
 }
 
-/** A stop is noticed with the next beat: this long it takes at most until it reaches the tool. */
-const BEAT_MS = 500;
+export interface LeaseKeeper {
+  readonly keep: (parts: LeaseParts) => Lease;
+  /** Beats from now on with this session of a remote runner. */
+  readonly useToken: (token: string) => void;
+}
 
-/** Beats at least three times in a lease's life; counts the life from the moment a beat was sent, never from its answer. */
-export function keepLease(parts: LeaseParts): Lease {
-  const every = Math.min(BEAT_MS, Math.floor(parts.leaseMs / 3));
-  let seq = 0;
-  let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  let heardCancel = false;
+/** The thread keeps no process alive. `onBroken` is called once it ends: nobody extends a lease then. */
+export function startLeaseKeeper(
+  connection: Connection,
+  onBroken: (error: Error) => void,
+): LeaseKeeper {
+  const data: ThreadData = { connection };
+  const thread = new Worker(new URL("./beat-thread.ts", import.meta.url), { workerData: data });
+  thread.unref();
+  thread.once("error", onBroken);
+  thread.once("exit", () => onBroken(new Error("the beating thread has ended")));
+  const kept = new Map<number, LeaseParts>();
+  let leases = 0;
 
-  async function beat(): Promise<void> {
-    seq += 1;
-    const sent = performance.now();
-    const { attemptId, epoch } = parts;
-    try {
-      const answer = await parts.plane.heartbeat(attemptId, { epoch, seq, ...parts.counters() });
-      if (stopped) return;
-      parts.onExtended(Math.max(0, answer.lease_ms - (performance.now() - sent)));
-      if (answer.cancel !== null && !heardCancel) {
-        heardCancel = true;
-        parts.onCancel(answer.cancel.grace_ms);
-      }
-    } catch (error) {
-      // A plane that cannot be reached may come back; the sandbox's own deadline ends the work if it does not.
-      if (error instanceof AimError && !stopped) parts.onLost();
-    }
+  const ask = (what: Ask) => thread.postMessage(what);
+  thread.on("message", (heard: Heard) => {
+    const parts = kept.get(heard.key);
+    if (parts !== undefined) pass(parts, heard);
+  });
+
+  function keep(parts: LeaseParts): Lease {
+    leases += 1;
+    const key = leases;
+    const counters = new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT));
+    const note = () => {
+      const { phase, last_event_sequence: last, events_lost: lost } = parts.counters();
+      [PHASES.indexOf(phase), last, lost].forEach((count, at) =>
+        Atomics.store(counters, at, count),
+      );
+    };
+    note();
+    kept.set(key, parts);
+    const { attemptId, epoch, leaseMs } = parts;
+    ask({ do: "keep", key, attemptId, epoch, leaseMs, counters });
+    const timer = setInterval(note, BEAT_MS / 2);
+    return {
+      stop: () => {
+        clearInterval(timer);
+        kept.delete(key);
+        ask({ do: "release", key });
+      },
+    };
   }
 
-  function next(): void {
-    timer = setTimeout(() => void beat().finally(() => stopped || next()), every);
-  }
-  next();
-  return {
-    stop: () => {
-      stopped = true;
-      clearTimeout(timer);
-    },
-  };
+  return { keep, useToken: (token) => ask({ do: "token", token }) };
+}
+
+function pass(parts: LeaseParts, heard: Heard): void {
+  if (heard.what === "cancel") return parts.onCancel(heard.graceMs);
+  if (heard.what === "lost") return parts.onLost();
+  // The moment stands on the threads' one line: what came late extends by less, and what came too late by nothing.
+  const left = heard.until - processNow();
+  if (left > 0) parts.onExtended(left);
 }

@@ -1,18 +1,26 @@
 import { expect, test } from "vitest";
-import { AimError, type Completion } from "@aim/contract";
+import { AimError, type Completion, type Uploaded } from "@aim/contract";
 import { createShelf } from "../bundle/artifacts.ts";
+import type { Chunk } from "../plane-client.ts";
 import type { RunnerParts } from "../parts.ts";
 import { report } from "./report.ts";
 import type { Attempt } from "./under-way.ts";
 
-type Upload = (sha256: string) => Promise<void>;
+type Upload = (chunk: Chunk) => Promise<void>;
+
+/** A lease that outlives one repeated call. */
+const LEASE_MS = 400;
 
 /** Reports an attempt that left four files, with a plane that takes uploads as told; answers what was completed. */
 async function completed(upload: Upload, keptAll = true): Promise<Completion> {
   const told: Completion[] = [];
   const parts = {
     plane: {
-      upload: (_: string, { sha256 }: { sha256: string }) => upload(sha256),
+      upload: async (_: string, chunk: Chunk): Promise<Uploaded> => {
+        await upload(chunk);
+        const received = chunk.from + chunk.bytes.length;
+        return { received, complete: received === chunk.total };
+      },
       complete: async (_: string, completion: Completion) => void told.push(completion),
     },
     log: () => undefined,
@@ -21,6 +29,7 @@ async function completed(upload: Upload, keptAll = true): Promise<Completion> {
     grant: { attempt_id: "run_1", epoch: 1, lease_ms: 1, spec: { job_type: "t" } },
     sandbox: null,
     lost: false,
+    leaseUntil: performance.now() + LEASE_MS,
     shelf: createShelf(),
     queue: { close: async () => undefined, lastSequence: () => 0, lost: () => 0 },
     emitter: { logText: () => "log", eventsText: () => "events", keptAll: () => keptAll },
@@ -34,7 +43,7 @@ async function completed(upload: Upload, keptAll = true): Promise<Completion> {
 /** Fails the uploads from the `from`th on with what `error` makes. */
 function failing(from: number, error: () => Error): Upload {
   const seen = new Set<string>();
-  return async (sha256) => {
+  return async ({ sha256 }) => {
     seen.add(sha256);
     if ([...seen].indexOf(sha256) >= from) throw error();
   };
@@ -51,7 +60,7 @@ test("evidence is complete only when every part was taken and every event kept",
 test.for([
   ["refused for its digest", () => new AimError("digest_mismatch")],
   ["refused for want of room", () => new AimError("storage_full")],
-  ["cut each time", () => new Error("socket hang up")],
+  ["cut until the lease has ended", () => new Error("socket hang up")],
 ] as const)(
   "an upload that is %s makes evidence partial, and none where nothing was taken",
   async ([, error]) => {

@@ -4,13 +4,13 @@ import {
   AimError,
   canonicalJson,
   type Completion,
-  type Evidence,
   type Manifest,
   type Outcome,
 } from "@aim/contract";
-import { manifestOf, type Artifact } from "../bundle/artifacts.ts";
+import { manifestOf } from "../bundle/artifacts.ts";
 import type { RunnerParts } from "../parts.ts";
 import type { Attempt } from "./under-way.ts";
+import { uploadAll } from "./upload.ts";
 
 const RETRY_MS = 500;
 const MARGIN_MS = 5_000;
@@ -24,7 +24,7 @@ export async function report(
   const proof = sandbox === null ? { killConfirmed: true } : await sandbox.destroy();
   await attempt.queue.close();
   keepRecords(attempt, outcome);
-  const evidence = await upload(parts, attempt);
+  const evidence = await uploadAll(parts.plane, attempt);
   const manifest = manifestOf({
     attemptId: grant.attempt_id,
     jobType: grant.spec.job_type,
@@ -48,28 +48,6 @@ function keepRecords({ shelf, emitter }: Attempt, outcome: Outcome): void {
   shelf.keep("logs/stderr.log", "log", "");
   shelf.keep("events.jsonl", "events", emitter.eventsText());
   shelf.keep("result/result.json", "result", `${canonicalJson(outcome)}\n`);
-}
-
-/** Answers how much of the shelf the plane has taken: all, a part or nothing. */
-async function upload(parts: RunnerParts, attempt: Attempt): Promise<Evidence> {
-  const { attempt_id: id, epoch } = attempt.grant;
-  const send = async ({ file, bytes }: Artifact): Promise<boolean> => {
-    for (let tries = 0; tries < 3; tries += 1) {
-      try {
-        await parts.plane.upload(id, { sha256: file.sha256, epoch, bytes });
-        return true;
-      } catch (error) {
-        if (error instanceof AimError) return false;
-        await delay(RETRY_MS);
-      }
-    }
-    return false;
-  };
-  let taken = 0;
-  const shelf = attempt.shelf.all();
-  for (const artifact of shelf) taken += Number(await send(artifact));
-  if (taken === shelf.length) return "complete";
-  return taken === 0 ? "none" : "partial";
 }
 
 function sandboxFacts({ sandbox }: Attempt): Manifest["sandbox"] {

@@ -1,6 +1,6 @@
 // Claims work while there are free slots and carries each grant out beside the others.
 import { setTimeout as delay } from "node:timers/promises";
-import { AimError, type Grant } from "@aim/contract";
+import { AimError, type AttemptGrant, type InspectionGrant } from "@aim/contract";
 import { carryOut } from "../attempt/carry-out.ts";
 import { look } from "../attempt/look.ts";
 import { newId } from "../ids.ts";
@@ -12,15 +12,21 @@ const RETRY_MS = 500;
 export interface ClaimLoop {
   /** Claims nothing more and waits for what is under way. */
   readonly drain: () => Promise<void>;
+  /** Ids of what is under way. */
+  readonly held: () => readonly string[];
 }
 
-export function startClaimLoop(
-  parts: RunnerParts,
-  slots: number,
-  register: () => Promise<void>,
-): ClaimLoop {
+export interface ClaimOptions {
+  readonly slots: number;
+  readonly register: () => Promise<void>;
+  /** The plane asks this runner to finish what it holds and to end. */
+  readonly onDrain: () => void;
+}
+
+export function startClaimLoop(parts: RunnerParts, options: ClaimOptions): ClaimLoop {
+  const { slots, register, onDrain } = options;
   const gone = new AbortController();
-  const busy = new Set<Promise<void>>();
+  const busy = new Set<string>();
 
   async function work(): Promise<void> {
     let claimId = newId("clm");
@@ -32,7 +38,10 @@ export function startClaimLoop(
         );
         // The same id is sent again until an answer was heard: a lost answer loses no grant.
         claimId = newId("clm");
-        if (grant !== null) await take(grant);
+        if (grant?.kind === "drain") {
+          gone.abort();
+          onDrain();
+        } else if (grant !== null) await take(grant);
       } catch (error) {
         if (gone.signal.aborted) return;
         await delay(RETRY_MS);
@@ -42,20 +51,22 @@ export function startClaimLoop(
     }
   }
 
-  async function take(grant: Grant): Promise<void> {
+  async function take(grant: AttemptGrant | InspectionGrant): Promise<void> {
+    const id = grant.kind === "attempt" ? grant.attempt_id : grant.inspection_id;
     const carried = (grant.kind === "attempt" ? carryOut(parts, grant) : look(parts, grant)).catch(
       (error: unknown) => parts.log("defect", error),
     );
-    busy.add(carried);
-    void carried.finally(() => busy.delete(carried));
+    busy.add(id);
     await carried;
+    busy.delete(id);
   }
 
   const workers = Array.from({ length: slots }, work);
   return {
     drain: async () => {
       gone.abort();
-      await Promise.all([...busy, ...workers]);
+      await Promise.all(workers);
     },
+    held: () => [...busy],
   };
 }

@@ -52,6 +52,10 @@ export const PLANTED: Readonly<Record<string, Readonly<Record<string, string>>>>
     "plane/store/answering.ts": `import "../http/plain.ts";\n`,
     "plane/http/plain.ts": `export const plain = 1;\n`,
   },
+  "auth-stands-apart": {
+    "plane/auth/looking-up.ts": `import "../store/plain.ts";\n`,
+    "plane/store/plain.ts": `export const plain = 1;\n`,
+  },
   "nobody-imports-compose": {
     "plane/core/knowing-all.ts": `import "../compose.ts";\n`,
     "plane/compose.ts": `export const compose = 1;\n`,

@@ -1,0 +1,74 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readSettings, readTokenRequest, UsageError } from "./settings.ts";
+
+const JOB_TYPES = ["one.run", "two.run"];
+let cert = "";
+let key = "";
+let otherKey = "";
+let folder = "";
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "aim-settings-"));
+  const make = (name: string) => {
+    const [out, keyout] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)];
+    const fresh = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+    const args = ["req", "-x509", ...fresh, "-subj", "/CN=plane", "-out", out, "-keyout", keyout];
+    execFileSync("openssl", args, { stdio: "pipe" });
+    return [out, keyout] as const;
+  };
+  [cert, key] = make("one");
+  [, otherKey] = make("two");
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const serve = (...args: readonly string[]) => readSettings(["--state", "/srv/aim", ...args], {});
+const listen = ["--runner-listen", "127.0.0.1:8443"];
+
+function tokenFor(...args: readonly string[]) {
+  const known = { jobTypes: JOB_TYPES, reserved: "local" };
+  return readTokenRequest(["--state", "/srv/aim", ...args], {}, known);
+}
+
+test("runners elsewhere are heard with a certificate and its key only", () => {
+  expect(serve().runnerListen).toBeNull();
+  expect(serve(...listen, "--tls-cert", cert, "--tls-key", key).runnerListen).toMatchObject({
+    host: "127.0.0.1",
+    port: 8443,
+  });
+  for (const args of [
+    listen,
+    ["--tls-cert", cert, "--tls-key", key],
+    [...listen, "--tls-cert", cert],
+    [...listen, "--tls-cert", join(folder, "nowhere"), "--tls-key", key],
+    [...listen, "--tls-cert", cert, "--tls-key", otherKey],
+    [...listen, "--tls-cert", key, "--tls-key", cert],
+    ["--runner-listen", "nowhere", "--tls-cert", cert, "--tls-key", key],
+  ]) {
+    expect(() => serve(...args)).toThrow(UsageError);
+  }
+});
+
+test("a token is asked for by name, for an hour and every job type unless told otherwise", () => {
+  const asked = { stateDir: "/srv/aim", name: "depot-1" };
+  expect(tokenFor("--name", "depot-1")).toEqual({ ...asked, jobTypes: null, ttlMs: 3_600_000 });
+  const narrow = tokenFor("--name", "depot-1", "--job-types", "one.run,two.run", "--ttl-s", "60");
+  expect(narrow).toEqual({ ...asked, jobTypes: JOB_TYPES, ttlMs: 60_000 });
+});
+
+test.for([
+  ["no name", []],
+  ["the local name", ["--name", "local"]],
+  ["a name with a blank", ["--name", "a b"]],
+  ["a name in capitals", ["--name", "Depot"]],
+  ["an unknown job type", ["--name", "a", "--job-types", "one.run,no.such"]],
+  ["an empty list of job types", ["--name", "a", "--job-types="]],
+  ["too short a life", ["--name", "a", "--ttl-s", "59"]],
+  ["too long a life", ["--name", "a", "--ttl-s", "2592001"]],
+  ["a life in words", ["--name", "a", "--ttl-s", "long"]],
+] as const)("a token with %s is not made", ([, args]) => {
+  expect(() => tokenFor(...args)).toThrow(UsageError);
+});
