@@ -21,13 +21,13 @@ export async function writeUsage(write: Write, { attempt, job, manifest }: Ended
   const taken = started === null || ended === null ? 0 : Math.max(0, Math.round(ended - started));
   await write.db
     .insertInto("usage")
-    .values(({ selectFrom }) => ({
+    .values((use) => ({
       cursor: null,
       attempt_id: attempt.id,
       customer_id: attempt.customer,
       job_id: attempt.jobId,
       job_type: job.spec.job_type,
-      runner_kind: selectFrom("runners").select("runner_kind").where("id", "=", runner),
+      runner_kind: use.selectFrom("runners").select("runner_kind").where("id", "=", runner),
       state: attempt.state,
       attempt_ms: taken,
       artifact_bytes: manifest?.files.reduce((sum, { size }) => sum + size, 0) ?? 0,
