@@ -1,8 +1,12 @@
 // Runs the benchmarks, or those that are named as arguments, and writes what they measured.
 import { callbackCost, callbackTable } from "./callback-cost.ts";
+import { claimRate, claimTable } from "./claim-rate.ts";
 import { environmentOf } from "./environment.ts";
 import { frameCost, frameTable } from "./frame-cost.ts";
+import { idleMemory, memoryTable } from "./idle-memory.ts";
+import { latencyTable, leaseLatency } from "./lease-latency.ts";
 import { makePlace, type Place } from "./place.ts";
+import { recoveryTable, recoveryTime } from "./recovery-time.ts";
 import { writeReport } from "./report.ts";
 import { startCost, startTable } from "./start-cost.ts";
 
@@ -23,6 +27,22 @@ const BENCHES: Readonly<Record<string, (place: Place) => Promise<Taken>>> = {
   callback: async (place) => {
     const data = await callbackCost(place);
     return { data, table: callbackTable(data) };
+  },
+  claims: async () => {
+    const data = await claimRate();
+    return { data, table: claimTable(data) };
+  },
+  latency: async () => {
+    const data = await leaseLatency();
+    return { data, table: latencyTable(data) };
+  },
+  recovery: async () => {
+    const data = await recoveryTime();
+    return { data, table: recoveryTable(data) };
+  },
+  memory: async () => {
+    const data = await idleMemory();
+    return { data, table: memoryTable(data) };
   },
 };
 

@@ -28,3 +28,9 @@ export function told({ median, min, max, n }: Spread, digits: number): string {
   const fixed = (value: number): string => value.toFixed(digits);
   return n === 1 ? fixed(median) : `${fixed(median)} (${fixed(min)}–${fixed(max)})`;
 }
+
+/** The smallest value that at least this share of all values does not exceed. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+}

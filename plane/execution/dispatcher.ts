@@ -25,6 +25,10 @@ import type { Signals } from "./signals.ts";
 
 export const LEASE_TTL_MS = 30_000;
 const REAP_EVERY_MS = 1_000;
+/** A claim that waits looks by itself after this long, whoever forgot to wake it. */
+const LOOK_AGAIN_MS = 1_000;
+/** After a long silence thousands may be due: as many as a store works on at the same time. */
+const REAPED_AT_ONCE = 8;
 /** A runner that has not called for this long is not counted as ready. */
 export const RUNNER_SILENT_MS = 60_000;
 /** How often it is written down that a runner was heard of. */
@@ -106,15 +110,22 @@ export class Dispatcher {
     if (known === undefined) throw new AimError("not_found");
     const end = this.#parts.clock.now() + request.wait_ms;
     for (;;) {
-      await this.#hear(request.runner_instance_id);
-      if (known.draining) return { kind: "drain" };
-      const grant = this.#admitting ? await this.#next(known.register, request.claim_id) : null;
-      if (grant !== null || signal.aborted || this.#parts.clock.now() >= end) return grant;
-      await this.#parts.signals.wait(
+      const looked = new AbortController();
+      // Listens before it looks: what is accepted while it looks must not wait for the next look.
+      const woken = this.#parts.signals.wait(
         CLAIM_TOPIC,
-        Math.min(1_000, end - this.#parts.clock.now()),
-        signal,
+        Math.max(0, Math.min(LOOK_AGAIN_MS, end - this.#parts.clock.now())),
+        AbortSignal.any([signal, looked.signal]),
       );
+      try {
+        await this.#hear(request.runner_instance_id);
+        if (known.draining) return { kind: "drain" };
+        const grant = this.#admitting ? await this.#next(known.register, request.claim_id) : null;
+        if (grant !== null || signal.aborted || this.#parts.clock.now() >= end) return grant;
+        await woken;
+      } finally {
+        looked.abort();
+      }
     }
   }
 
@@ -223,17 +234,21 @@ export class Dispatcher {
   /** Ends what nobody holds any more. Safe to run at any time and twice. */
   async reap(): Promise<void> {
     const now = this.#parts.clock.now();
-    for (const attempt of await this.#parts.store.liveAttempts()) {
-      const over = attempt.leaseExpires === null ? attempt.deadline : attempt.leaseExpires;
-      if (now < over) continue;
-      const applied = await this.#parts.store.applyStep({
-        attemptId: attempt.id,
-        command: { do: "reap" },
-        now,
-      });
-      if (applied !== null) this.#settle(applied);
+    const due = await this.#parts.store.dueAttempts({ now });
+    for (let from = 0; from < due.length; from += REAPED_AT_ONCE) {
+      const some = due.slice(from, from + REAPED_AT_ONCE);
+      await Promise.all(some.map((attemptId) => this.#reapOne(attemptId, now)));
     }
     await this.#parts.store.saveMoment({ now });
+  }
+
+  async #reapOne(attemptId: string, now: number): Promise<void> {
+    const applied = await this.#parts.store.applyStep({
+      attemptId,
+      command: { do: "reap" },
+      now,
+    });
+    if (applied !== null) this.#settle(applied);
   }
 
   /** Recovery at start: leases get one ttl for the time in which nobody could extend them. */

@@ -123,7 +123,8 @@ export interface Schema {
     draining: number;
   };
   usage: {
-    cursor: number;
+    /** Null until the row is read for the first time. */
+    cursor: number | null;
     attempt_id: string;
     customer_id: string;
     job_id: string;

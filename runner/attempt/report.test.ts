@@ -12,7 +12,11 @@ type Upload = (chunk: Chunk) => Promise<void>;
 const LEASE_MS = 400;
 
 /** Reports an attempt that left four files, with a plane that takes uploads as told; answers what was completed. */
-async function completed(upload: Upload, keptAll = true): Promise<Completion> {
+async function completed(
+  upload: Upload,
+  keptAll = true,
+  sandbox: object | null = null,
+): Promise<Completion> {
   const told: Completion[] = [];
   const parts = {
     plane: {
@@ -27,7 +31,7 @@ async function completed(upload: Upload, keptAll = true): Promise<Completion> {
   } as unknown as RunnerParts;
   const attempt = {
     grant: { attempt_id: "run_1", epoch: 1, lease_ms: 1, spec: { job_type: "t" } },
-    sandbox: null,
+    sandbox,
     lost: false,
     leaseUntil: performance.now() + LEASE_MS,
     shelf: createShelf(),
@@ -78,4 +82,22 @@ test("an upload that is cut once is sent again", async () => {
     if (cuts >= 0) throw new Error("socket hang up");
   };
   expect((await completed(once)).manifest.evidence).toBe("complete");
+});
+
+test("nothing is said to be dead that the sandbox could not prove dead", async () => {
+  const leaving = (killConfirmed: boolean) => ({
+    destroy: async () => ({ killConfirmed, leftovers: Number(!killConfirmed) }),
+    isolation: {
+      kind: "process",
+      bubblewrap: "0",
+      namespaces: [],
+      seccomp: { sha256: "0" },
+      cgroup: "none",
+      network: "none",
+    },
+    egress: { allowed: 0, denied: 0 },
+  });
+  const taken: Upload = async () => undefined;
+  expect((await completed(taken, true, leaving(true))).kill_confirmed).toBe(true);
+  expect((await completed(taken, true, leaving(false))).kill_confirmed).toBe(false);
 });

@@ -7,7 +7,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { cleanOrphans } from "./orphans.ts";
-import { bootId, holdNamespace, namespaceOf, processFacts, processesIn } from "./proof.ts";
+import {
+  bootId,
+  holdNamespace,
+  killNamespace,
+  namespaceOf,
+  processFacts,
+  processesIn,
+} from "./proof.ts";
 import { openSandbox } from "./sandbox.ts";
 import type { Sandbox, SandboxProcess } from "./sandbox.ts";
 import { HOSTILE, comesTrue, shell, testConfig, testJob, withSandbox } from "./testing/fixture.ts";
@@ -182,4 +189,27 @@ test("a foreign process that got a dead sandbox's pid is left alone", async () =
   expect(existsSync(`/proc/${pid}`) && foreign.exitCode === null).toBe(true);
   foreign.kill("SIGKILL");
   await once(foreign, "exit");
+});
+
+test("a namespace in which something stays is not said to be dead", async () => {
+  // A process outside whose children would be inside: nobody may kill it, and nobody may overlook it.
+  const outside = spawn("unshare", ["-Ur", "--pid", "sh", "-c", "sleep 600 & echo $!; read end"], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  const gone = once(outside, "exit");
+  try {
+    await once(outside.stdout, "data");
+    const children = `/proc/${outside.pid ?? 0}/task/${outside.pid ?? 0}/children`;
+    const init = processFacts(Number(readFileSync(children, "utf8").trim()));
+    if (init === null) throw new Error("nothing was started inside");
+    const namespace = namespaceOf(init.pid) ?? "";
+    const letGo = holdNamespace(init.pid);
+    expect(await killNamespace(init, namespace)).toEqual({ killConfirmed: false, leftovers: 1 });
+    outside.stdin.end("\n");
+    await gone;
+    expect(await killNamespace(init, namespace)).toEqual({ killConfirmed: true, leftovers: 0 });
+    letGo();
+  } finally {
+    outside.kill("SIGKILL");
+  }
 });

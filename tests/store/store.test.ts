@@ -214,6 +214,33 @@ describe.for([["sqlite"], ["postgres"]] as const)("the store on %s", ([dialect])
     expect(live).toMatchObject({ id, leaseExpires: NOW + 3_600_000 + TTL_MS });
   });
 
+  test("what is due is what waits past its deadline or is held past its lease, and nothing else", async () => {
+    const held = await running("held");
+    const { id, deadline } = await enqueue(store, "waits");
+    expect(await store.dueAttempts({ now: NOW + TTL_MS - 1 })).toEqual([]);
+    expect(await store.dueAttempts({ now: NOW + TTL_MS })).toEqual([held.id]);
+    expect(new Set(await store.dueAttempts({ now: deadline }))).toEqual(new Set([held.id, id]));
+    await store.applyStep({ attemptId: id, command: { do: "cancel" }, now: NOW });
+    expect(await store.dueAttempts({ now: deadline })).toEqual([held.id]);
+  });
+
+  test("usage is numbered when it is read, in one order that never changes", async () => {
+    const first = await running("a");
+    const second = await running("b");
+    await complete(second.id, "d".repeat(64), NOW + 1);
+    const [only] = await store.readUsage({ after: 0, limit: 10 });
+    expect(only).toMatchObject({ cursor: 1, attempt_id: second.id, state: "succeeded" });
+    // It ended before, and was not there when the other one was read.
+    await complete(first.id, "e".repeat(64), NOW);
+    const read = async (after: number) =>
+      (await store.readUsage({ after, limit: 10 })).map((row) => [row.cursor, row.attempt_id]);
+    expect(await read(1)).toEqual([[2, first.id]]);
+    expect(await read(0)).toEqual([
+      [1, second.id],
+      [2, first.id],
+    ]);
+  });
+
   test("the latest moment, projects and acceptances are remembered", async () => {
     expect(await store.readMoment()).toBe(0);
     await store.saveMoment({ now: 5 });

@@ -39,8 +39,11 @@ export async function applyStep(write: Write, use: ApplyStep): Promise<Applied |
   const row = await write.rows
     .hold(write.db.selectFrom("attempts").selectAll().where("id", "=", use.attemptId))
     .executeTakeFirst();
-  if (row === undefined) return null;
-  const before = attemptOf(row);
+  return row === undefined ? null : applyTo(write, use, attemptOf(row));
+}
+
+/** The same for an attempt that this transaction holds already. */
+export async function applyTo(write: Write, use: ApplyStep, before: Attempt): Promise<Applied> {
   const decision = step(before, use.command, use.now);
   const code = decision.ok ? null : decision.code;
   if (!decision.ok && decision.late && use.command.do === "complete")

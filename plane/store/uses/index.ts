@@ -22,7 +22,13 @@ import {
   saveProject,
 } from "./local-facts.ts";
 import { putHeartbeat } from "./put-heartbeat.ts";
-import { listAttempts, liveAttempts, readAttempt, readManifest } from "./read-attempts.ts";
+import {
+  dueAttempts,
+  listAttempts,
+  liveAttempts,
+  readAttempt,
+  readManifest,
+} from "./read-attempts.ts";
 import { readEvents } from "./read-events.ts";
 import { listJobs, readAccepted, readJob, readRetry } from "./read-jobs.ts";
 import { drainRunner, listRunners, saveRunner, touchRunner } from "./runners.ts";
@@ -47,6 +53,7 @@ export const WRITES = {
   drainRunner,
   grantGrace,
   putHeartbeat,
+  readUsage,
   replayDelivery,
   saveAcceptance,
   saveBundle,
@@ -61,6 +68,7 @@ export const WRITES = {
 
 export const READS = {
   countExecuted,
+  dueAttempts,
   isAccepted,
   lastExecuted,
   listAttempts,
@@ -80,6 +88,5 @@ export const READS = {
   readRetry,
   readRevision,
   readSeal,
-  readUsage,
   unsealed,
 } as const;

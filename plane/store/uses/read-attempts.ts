@@ -1,5 +1,5 @@
 // Attempts by id, by age, and those that still live.
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 import { ATTEMPT_STATES, isTerminal } from "@aim/contract";
 import type { Attempt, Job } from "../../execution/attempt.ts";
 import type { Schema } from "../schema.ts";
@@ -57,6 +57,31 @@ export async function liveAttempts(db: Kysely<Schema>): Promise<Attempt[]> {
   const live = ATTEMPT_STATES.filter((state) => !isTerminal(state));
   const rows = await db.selectFrom("attempts").selectAll().where("state", "in", live).execute();
   return rows.map(attemptOf);
+}
+
+/** Spelt out in the statements, so that prepared ones still find the indexes of live attempts. */
+const HELD = ATTEMPT_STATES.filter((state) => state !== "queued" && !isTerminal(state));
+
+/** Ids of those that wait past their deadline or are held past their lease. */
+export async function dueAttempts(
+  db: Kysely<Schema>,
+  use: { readonly now: number },
+): Promise<string[]> {
+  const now = Math.round(use.now);
+  const due = db.selectFrom("attempts").select("id");
+  const waiting = await due
+    .where("state", "=", sql.lit("queued"))
+    .where("deadline_ms", "<=", now)
+    .execute();
+  const held = await due
+    .where(
+      "state",
+      "in",
+      HELD.map((state) => sql.lit(state)),
+    )
+    .where("lease_expires_ms", "<=", now)
+    .execute();
+  return [...waiting, ...held].map(({ id }) => id);
 }
 
 export async function readManifest(
