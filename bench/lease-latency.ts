@@ -67,9 +67,9 @@ async function openPlane(database: string | null) {
 
 /** One job after another, each accepted while the runner waits. */
 async function timesOf(socket: string, offer: () => Promise<number>): Promise<number[]> {
-  const client = createPlaneClient(socket);
+  const client = createPlaneClient({ socketPath: socket });
   const runner = newId("rnr");
-  await client.register(registration(runner));
+  await client.register(registration(runner), null);
   const { signal } = new AbortController();
   const times: number[] = [];
   for (let turn = 0; turn < WARM_UP + JOBS; turn += 1) {

@@ -57,12 +57,15 @@ test("after a review nothing runs on a controller of another version or with ano
 /** A runner that says what its controller is; answers its id. */
 async function register(stateDir: string, runtime: RuntimeFacts): Promise<string> {
   const runner_instance_id = newId("rnr");
-  await createPlaneClient(join(stateDir, "runner.sock")).register({
-    runner_instance_id,
-    runner_kind: "process",
-    job_types: ["ansible.playbook.run", "ansible.check_mode.run"],
-    slots: 1,
-    runtime,
-  });
+  await createPlaneClient({ socketPath: join(stateDir, "runner.sock") }).register(
+    {
+      runner_instance_id,
+      runner_kind: "process",
+      job_types: ["ansible.playbook.run", "ansible.check_mode.run"],
+      slots: 1,
+      runtime,
+    },
+    null,
+  );
   return runner_instance_id;
 }
