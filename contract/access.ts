@@ -71,6 +71,9 @@ export type GrantedRole = Static<typeof GrantedRoleSchema>;
 export const PRINCIPAL_KINDS = ["local", "user", "token", "service", "runner"] as const;
 export type PrincipalKind = (typeof PRINCIPAL_KINDS)[number];
 
+/** Whoever may open the plane's own socket owns the installation. */
+export const LOCAL_PRINCIPAL_ID = "local";
+
 /** Who asks. `local` is whoever may open the plane's own socket. */
 export const PrincipalSchema = Type.Object(
   {

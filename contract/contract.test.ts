@@ -42,7 +42,7 @@ test("the capability fragment is the one of the source text", () => {
 });
 
 test("a path is filled with escaped values", () => {
-  expect(contract.pathOf("artifact", { sha256: "a/b" })).toBe("/v1/artifacts/a%2Fb");
+  expect(contract.pathOf("seal", { run_id: "a/b" })).toBe("/v1/runs/a%2Fb/seal");
 });
 
 test("an event with one field more, less or of another type is no event", () => {

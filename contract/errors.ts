@@ -62,6 +62,7 @@ export const PROBLEMS = {
   job_type_unknown: [422, "No driver offers this job type."],
   not_enabled: [403, "An administrator has switched execution off."],
   unauthenticated: [401, "The token is missing, unknown or has expired."],
+  not_permitted: [403, "You may not do this."],
   local_only: [403, "This operation is offered on the local socket only."],
   not_found: [404, "There is no such thing, or you may not see it."],
   idempotency_mismatch: [422, "This idempotency key was used with another request."],

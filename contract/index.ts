@@ -4,6 +4,7 @@ export {
   ACTION_NAMES,
   CUSTOMER_ADMIN_ACTIONS,
   GrantedRoleSchema,
+  LOCAL_PRINCIPAL_ID,
   NOT_FOR_ADMINS,
   PRINCIPAL_KINDS,
   PrincipalSchema,

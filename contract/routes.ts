@@ -42,10 +42,10 @@ export const ROUTES = {
   },
   artifact: {
     method: "GET",
-    path: "/v1/artifacts/:sha256",
+    path: "/v1/runs/:run_id/artifacts/:sha256",
     face: "client",
     action: "job.read",
-    does: "the bytes of one artifact",
+    does: "the bytes of one artifact of a run",
   },
   seal: {
     method: "GET",

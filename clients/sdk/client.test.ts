@@ -124,14 +124,18 @@ test("an artifact is given only with the digest that it was asked by", async () 
   const bytes = new TextEncoder().encode("kept");
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   const { client } = clientOf([{ bytes }, { bytes }, { bytes }, { bytes }]);
-  expect(await client.artifact({ sha256, size: 4 })).toEqual(bytes);
-  await expect(client.artifact({ sha256: "0".repeat(64), size: 4 })).rejects.toMatchObject({
+  expect(await client.artifact("run_1", { sha256, size: 4 })).toEqual(bytes);
+  await expect(client.artifact("run_1", { sha256: "0".repeat(64), size: 4 })).rejects.toMatchObject(
+    {
+      code: "digest_mismatch",
+    },
+  );
+  await expect(client.artifact("run_1", { sha256, size: 3 })).rejects.toMatchObject({
     code: "digest_mismatch",
   });
-  await expect(client.artifact({ sha256, size: 3 })).rejects.toMatchObject({
-    code: "digest_mismatch",
+  await expect(client.artifact("run_1", { sha256, size: 5 })).rejects.toMatchObject({
+    code: "stream_cut",
   });
-  await expect(client.artifact({ sha256, size: 5 })).rejects.toMatchObject({ code: "stream_cut" });
 });
 
 test("a raw line goes out as it came in", async () => {

@@ -34,6 +34,11 @@ export type RunLine =
 
 export type Execution = Omit<OperationOf<"execute">, "api_version" | "operation">;
 
+export interface ArtifactName {
+  readonly sha256: string;
+  readonly size: number;
+}
+
 export interface StreamOptions {
   /** Ends the reading, never the run. */
   readonly signal?: AbortSignal | undefined;
@@ -79,7 +84,7 @@ export interface Client extends JobCalls {
   /** The public key that the plane seals with. */
   sealKey(): Promise<SealKey>;
   /** The bytes of one artifact, checked against its digest. Throws ClientError `digest_mismatch`. */
-  artifact(file: { readonly sha256: string; readonly size: number }): Promise<Uint8Array>;
+  artifact(runId: string, file: ArtifactName): Promise<Uint8Array>;
   /** Hands credentials over for the next execute, which names them by the id returned. */
   credentials(credentials: Credentials): Promise<string>;
   project(project: Project): Promise<RegisteredProject>;
@@ -115,7 +120,7 @@ export function createClientOver(
     artifacts: (runId) => json({ method: "GET", path: pathOf("artifactList", { run_id: runId }) }),
     seal: (runId) => json({ method: "GET", path: pathOf("seal", { run_id: runId }) }),
     sealKey: () => json({ method: "GET", path: pathOf("sealKey") }),
-    artifact: (file) => artifactBytes(transport, file),
+    artifact: (runId, file) => artifactBytes(transport, runId, file),
     credentials: async (credentials) => {
       const body = JSON.stringify(credentials);
       const call: Call = { method: "POST", path: pathOf("credentials"), body };
@@ -268,9 +273,10 @@ async function* newLines(
 
 async function artifactBytes(
   transport: Transport,
-  file: { readonly sha256: string; readonly size: number },
+  run_id: string,
+  file: ArtifactName,
 ): Promise<Uint8Array> {
-  const call: Call = { method: "GET", path: pathOf("artifact", { sha256: file.sha256 }) };
+  const call: Call = { method: "GET", path: pathOf("artifact", { run_id, sha256: file.sha256 }) };
   const answer = await transport(call);
   if (answer.status !== 200) throw await refusalOf(answer);
   const bytes = await collect(answer, file.size);

@@ -22,6 +22,11 @@ export function can(subject: Principal, action: Action, resource: Resource = {})
   return subject.roles.some((grant) => grants(grant, action, { ...resource, subject }));
 }
 
+/** Whether there is anything at all that the principal may do this to: the first question at a route. */
+export function mayAtAll(subject: Principal, action: Action): boolean {
+  return subject.roles.some(({ role }) => reachOf(role, action) !== null);
+}
+
 interface Asked extends Resource {
   readonly subject: Principal;
 }

@@ -8,8 +8,10 @@ import {
   type Bundle,
   type BundleFile,
   type KeptBundle,
+  type Principal,
 } from "@aim/contract";
 import type { CoreParts } from "./parts.ts";
+import { requireIn } from "./rights.ts";
 
 /** Where content may stand in a workspace. */
 const PLACES = /^(?:project|inventory)\/.|^known_hosts$/;
@@ -17,8 +19,10 @@ const PLACES = /^(?:project|inventory)\/.|^known_hosts$/;
 /** Throws content_unsupported, content_too_large or bundle_incomplete with the place of the first file that is wrong. */
 export async function keepBundle(
   parts: Pick<CoreParts, "blobs" | "digest" | "store">,
+  who: Principal,
   { customer, files }: Bundle,
 ): Promise<KeptBundle> {
+  requireIn(who, "job.prepare", { customer, code: "unknown_customer" });
   const sorted = files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   const paths = new Set(sorted.map(({ path }) => path));
   if (paths.size !== sorted.length) throw new AimError("content_unsupported");

@@ -6,29 +6,35 @@ import {
   OPERATION_NAMES,
   PRODUCT_VERSION,
   TARGET_OUTCOME_SCHEMA,
+  type Action,
   type Capabilities,
   type OperationOf,
   type Prepared,
+  type Principal,
   type Project,
   type RegisteredProject,
   type RunStatus,
 } from "@aim/contract";
 import { JOB_TYPES } from "@aim/drivers/schemas";
+import { scopeOf } from "../auth/can.ts";
 import { formatTimestamp } from "../base/clock.ts";
 import type { Attempt, Job } from "../execution/attempt.ts";
+import type { AttemptAndJob } from "../store/uses/read-attempts.ts";
 import { snapshot } from "./bundle.ts";
 import { PERSONAL_CUSTOMER, personalEntry, type FindEntry } from "./catalog.ts";
 import { execute } from "./execute.ts";
 import type { CoreParts } from "./parts.ts";
 import { inspect, prepare } from "./prepare.ts";
+import { requireJob } from "./rights.ts";
 
 export interface Core {
   readonly capabilities: () => Promise<Capabilities>;
-  readonly prepare: (operation: OperationOf<"prepare">) => Promise<Prepared>;
-  readonly execute: (operation: OperationOf<"execute">) => Promise<Attempt>;
-  readonly status: (runId: string) => Promise<RunStatus>;
-  readonly cancel: (runId: string) => Promise<RunStatus>;
-  readonly runs: (limit: number) => Promise<RunStatus[]>;
+  readonly prepare: (who: Principal, operation: OperationOf<"prepare">) => Promise<Prepared>;
+  readonly execute: (who: Principal, operation: OperationOf<"execute">) => Promise<Attempt>;
+  readonly status: (who: Principal, runId: string) => Promise<RunStatus>;
+  readonly cancel: (who: Principal, runId: string) => Promise<RunStatus>;
+  /** The newest ones that the principal may read. */
+  readonly runs: (who: Principal, limit: number) => Promise<RunStatus[]>;
   readonly registerProject: (project: Project) => Promise<RegisteredProject>;
 }
 
@@ -58,26 +64,32 @@ export function createCore(parts: CoreParts): Core {
     };
   }
 
-  async function status(runId: string): Promise<RunStatus> {
+  async function find(who: Principal, action: Action, runId: string): Promise<AttemptAndJob> {
     const found = await parts.store.readAttempt({ attemptId: runId });
     if (found === null) throw new AimError("not_found");
-    return statusOf(found.attempt, found.job);
+    requireJob(who, action, found.job);
+    return found;
   }
 
-  async function cancel(runId: string): Promise<RunStatus> {
-    await parts.dispatcher.cancel(runId);
-    return status(runId);
+  async function status(who: Principal, runId: string): Promise<RunStatus> {
+    const { attempt, job } = await find(who, "job.read", runId);
+    return statusOf(attempt, job);
   }
 
-  async function runs(limit: number): Promise<RunStatus[]> {
-    const found = await parts.store.listAttempts({ limit });
+  async function cancel(who: Principal, runId: string): Promise<RunStatus> {
+    const { job } = await find(who, "job.cancel", runId);
+    return statusOf(await parts.dispatcher.cancel(runId), job);
+  }
+
+  async function runs(who: Principal, limit: number): Promise<RunStatus[]> {
+    const found = await parts.store.listAttempts({ limit, scope: scopeOf(who, "job.read") });
     return found.map(({ attempt, job }) => ({ ...statusOf(attempt, job), result: null }));
   }
 
   return {
     capabilities,
-    prepare: (operation) => prepare(parts, operation.request),
-    execute: (operation) => execute(parts, operation),
+    prepare: (who, operation) => prepare(parts, who, operation.request),
+    execute: (who, operation) => execute(parts, who, operation),
     status,
     cancel,
     runs,

@@ -1,22 +1,31 @@
 // Execute: only what was reviewed, byte for byte, once.
-import { AimError, canonicalJson, type NormalizedRequest, type OperationOf } from "@aim/contract";
+import {
+  AimError,
+  canonicalJson,
+  type NormalizedRequest,
+  type OperationOf,
+  type Principal,
+} from "@aim/contract";
 import { sha256 } from "../store/blobs.ts";
 import type { Attempt } from "../execution/attempt.ts";
 import { snapshot } from "./bundle.ts";
 import { acceptJob } from "./jobs.ts";
 import type { CoreParts } from "./parts.ts";
+import { requireIn } from "./rights.ts";
 import { entryDigest, type PreparedFacts } from "./prepare.ts";
 
 /** Accepts a job for the revision and answers its attempt. From then on the run goes on by itself. */
 export async function execute(
   parts: CoreParts,
+  who: Principal,
   operation: OperationOf<"execute">,
 ): Promise<Attempt> {
   if (!parts.enabled) throw new AimError("not_enabled");
   const { request, revision } = operation;
+  requireIn(who, "job.execute", { customer: request.customer, code: "unknown_customer" });
   const facts = await checkRevision(parts, request, revision);
   const entry = await checkContent(parts, request, facts);
-  const accepted = await acceptJob(parts, {
+  const accepted = await acceptJob(parts, who, {
     spec: { ...facts.spec, idempotency_key: revision },
     credentials: operation.credentials_id,
     title: entry.settings.title,

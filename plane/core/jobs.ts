@@ -3,17 +3,21 @@ import {
   AimError,
   canonicalJson,
   type AcceptedJob,
+  type Action,
   type AttemptState,
   type JobRequest,
   type JobSpec,
   type JobView,
+  type Principal,
   type RetryRequest,
 } from "@aim/contract";
+import { scopeOf } from "../auth/can.ts";
 import { waitingAttempt, type Attempt, type Job } from "../execution/attempt.ts";
 import { CLAIM_TOPIC, OUTBOX_TOPIC } from "../execution/dispatcher.ts";
 import type { CreatedJob } from "../store/uses/create-job.ts";
 import type { CoreParts } from "./parts.ts";
 import { acceptedView, attemptView, jobView } from "./job-views.ts";
+import { requireIn, requireJob } from "./rights.ts";
 import { checkContent, checkSpec } from "./spec-policy.ts";
 
 export interface JobQuery {
@@ -23,51 +27,73 @@ export interface JobQuery {
   readonly limit: number;
 }
 
+export interface RetryWish {
+  readonly jobId: string;
+  readonly request: RetryRequest;
+}
+
 export interface Jobs {
   /** Answers the same for the same key and spec; idempotency_mismatch for another spec. */
-  readonly accept: (request: JobRequest) => Promise<AcceptedJob>;
-  readonly retry: (jobId: string, request: RetryRequest) => Promise<AcceptedJob>;
-  readonly read: (jobId: string) => Promise<JobView>;
-  readonly list: (query: JobQuery) => Promise<JobView[]>;
+  readonly accept: (who: Principal, request: JobRequest) => Promise<AcceptedJob>;
+  readonly retry: (who: Principal, wish: RetryWish) => Promise<AcceptedJob>;
+  readonly read: (who: Principal, jobId: string) => Promise<JobView>;
+  /** Those that the principal may read. */
+  readonly list: (who: Principal, query: JobQuery) => Promise<JobView[]>;
   /** Asks the newest attempt to stop; nothing happens when it has ended. */
-  readonly cancel: (jobId: string) => Promise<JobView>;
+  readonly cancel: (who: Principal, jobId: string) => Promise<JobView>;
 }
 
 export function createJobs(parts: CoreParts): Jobs {
-  async function read(jobId: string): Promise<JobView> {
-    const found = await parts.store.readJob({ jobId });
-    if (found === null) throw new AimError("not_found");
-    const { job, attempts } = found;
+  async function read(who: Principal, jobId: string): Promise<JobView> {
+    const { job, attempts } = await find(parts, { who, action: "job.read", jobId });
     const views = attempts.map((attempt) => attemptView(attempt, job));
     return jobView(job, attempts.length, views);
   }
 
-  async function cancel(jobId: string): Promise<JobView> {
-    const found = await parts.store.readJob({ jobId });
-    const newest = found?.attempts.at(-1);
+  async function cancel(who: Principal, jobId: string): Promise<JobView> {
+    const { attempts } = await find(parts, { who, action: "job.cancel", jobId });
+    const newest = attempts.at(-1);
     if (newest === undefined) throw new AimError("not_found");
     await parts.dispatcher.cancel(newest.id);
-    return read(jobId);
+    return read(who, jobId);
   }
 
-  async function list(query: JobQuery): Promise<JobView[]> {
-    const found = await parts.store.listJobs(query);
+  async function list(who: Principal, query: JobQuery): Promise<JobView[]> {
+    const found = await parts.store.listJobs({ ...query, scope: scopeOf(who, "job.read") });
     return found.map(({ job, newest }) =>
       jobView(job, newest.number, [{ ...attemptView(newest, job), result: null }]),
     );
   }
 
   return {
-    accept: (request) => accept(parts, request),
-    retry: (jobId, request) => retry(parts, jobId, request),
+    accept: (who, request) => accept(parts, who, request),
+    retry: (who, wish) => retry(parts, who, wish),
     read,
     list,
     cancel,
   };
 }
 
-async function accept(parts: CoreParts, request: JobRequest): Promise<AcceptedJob> {
+interface Sought {
+  readonly who: Principal;
+  readonly action: Action;
+  readonly jobId: string;
+}
+
+async function find(
+  parts: CoreParts,
+  { who, action, jobId }: Sought,
+): Promise<{ readonly job: Job; readonly attempts: readonly Attempt[] }> {
+  const found = await parts.store.readJob({ jobId });
+  if (found === null) throw new AimError("not_found");
+  requireJob(who, action, found.job);
+  return found;
+}
+
+async function accept(parts: CoreParts, who: Principal, request: JobRequest): Promise<AcceptedJob> {
   const { spec } = request;
+  const { customer: of, job_type: jobType } = spec;
+  requireIn(who, "job.execute", { customer: of, jobType, code: "unknown_customer" });
   checkSpec(spec);
   const { customer, job_type: title } = spec;
   const before = await parts.store.readAccepted({ customer, key: spec.idempotency_key });
@@ -82,7 +108,7 @@ async function accept(parts: CoreParts, request: JobRequest): Promise<AcceptedJo
   await checkContent(parts, spec, files);
   const { credentials_id: credentials } = request;
   const wanted = { spec, credentials, title, playbook: title, revision: null };
-  const { attempt, job } = await acceptJob(parts, wanted);
+  const { attempt, job } = await acceptJob(parts, who, wanted);
   return acceptedView(attempt, job);
 }
 
@@ -100,6 +126,7 @@ export interface NewJob {
 /** Makes the job durable and wakes whoever waits for it. From then on it goes on by itself. */
 export async function acceptJob(
   parts: CoreParts,
+  who: Principal,
   wanted: NewJob,
 ): Promise<{ readonly attempt: Attempt; readonly job: Job; readonly fresh: boolean }> {
   const { spec, revision, credentials } = wanted;
@@ -123,6 +150,7 @@ export async function acceptJob(
     spec,
     bundleDigest: spec.source.bundle_digest,
     created: now,
+    owner: who.id,
   };
   const handover = { spec, credentials, attemptId: attempt.id };
   const created = await withCredentials(parts, handover, () =>
@@ -131,10 +159,12 @@ export async function acceptJob(
   return { ...created, job };
 }
 
-async function retry(parts: CoreParts, jobId: string, request: RetryRequest): Promise<AcceptedJob> {
-  const found = await parts.store.readJob({ jobId });
-  if (found === null) throw new AimError("not_found");
-  const { job } = found;
+async function retry(
+  parts: CoreParts,
+  who: Principal,
+  { jobId, request }: RetryWish,
+): Promise<AcceptedJob> {
+  const { job } = await find(parts, { who, action: "job.retry", jobId });
   const before = await parts.store.readRetry({ jobId, key: request.idempotency_key });
   if (before !== null) return acceptedView(before, job);
   const handover = {

@@ -8,15 +8,17 @@ import {
   type NetworkRule,
   type NormalizedRequest,
   type Prepared,
+  type Principal,
   type Review,
   type RunRequest,
 } from "@aim/contract";
 import type { Inspection } from "@aim/drivers/kit";
 import { formatTimestamp } from "../base/clock.ts";
-import { snapshot } from "./bundle.ts";
+import { snapshot, type Snapshot } from "./bundle.ts";
 import type { Entry } from "./catalog.ts";
 import { checkVariables, inputsOf, jobTypeOf, normalize, slotsOf, specOf } from "./inputs.ts";
 import type { CoreParts } from "./parts.ts";
+import { requireIn } from "./rights.ts";
 
 export const REVISION_TTL_MS = 3_600_000;
 
@@ -33,7 +35,13 @@ export interface PreparedFacts {
   readonly executed_before: number;
 }
 
-export async function prepare(parts: CoreParts, request: RunRequest): Promise<Prepared> {
+export async function prepare(
+  parts: CoreParts,
+  who: Principal,
+  request: RunRequest,
+): Promise<Prepared> {
+  const { customer } = request;
+  requireIn(who, "job.prepare", { customer, code: "unknown_customer" });
   const entry = await parts.findEntry(request.customer, request.playbook);
   const open = normalize(request);
   if (open.hosts.length === 0) throw new AimError("no_hosts", "/request/hosts");
@@ -50,6 +58,22 @@ export async function prepare(parts: CoreParts, request: RunRequest): Promise<Pr
     destructive: destructive || request.destructive === true,
   };
   const network = mergeRules(inspection.network, entry.settings.network ?? []);
+  return settle(parts, { who, entry, normalized, taken, inspection, network });
+}
+
+interface Looked {
+  readonly who: Principal;
+  readonly entry: Entry;
+  readonly normalized: NormalizedRequest;
+  readonly taken: Snapshot;
+  readonly inspection: Inspected;
+  readonly network: readonly NetworkRule[];
+}
+
+/** Names what was looked at by its revision, keeps it and answers the review. */
+async function settle(parts: CoreParts, looked: Looked): Promise<Prepared> {
+  const { who, entry, normalized, taken, inspection } = looked;
+  const network = [...looked.network];
   const spec = specOf({
     entry,
     request: normalized,
@@ -77,7 +101,7 @@ export async function prepare(parts: CoreParts, request: RunRequest): Promise<Pr
     hosts: [...normalized.hosts],
     changes: await changesOf(parts, normalized, taken.files),
     destructive: normalized.destructive,
-    destructive_because: [...because],
+    destructive_because: [...inspection.destructive_because],
     credential_slots: slotsOf(entry),
     secret_references: [],
     network,
@@ -98,6 +122,7 @@ export async function prepare(parts: CoreParts, request: RunRequest): Promise<Pr
       created,
       expires,
       usedBy: null,
+      owner: who.id,
     },
   });
   return { request: normalized, revision, review };

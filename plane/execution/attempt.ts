@@ -51,6 +51,8 @@ export interface Job {
   readonly spec: JobSpec;
   readonly bundleDigest: string;
   readonly created: number;
+  /** Id of the principal that asked for it. */
+  readonly owner: string;
 }
 
 /** What a new attempt is told; everything else follows from its being new. */

@@ -10,11 +10,13 @@ import {
   OPERATION_SCHEMAS,
   ProjectSchema,
   ROUTES,
+  type Manifest,
   type OperationName,
 } from "@aim/contract";
 import type { Core } from "../core/core.ts";
 import type { CoreParts } from "../core/parts.ts";
 import { check } from "./check.ts";
+import { whoAsks } from "./identity.ts";
 import { streamRun } from "./event-stream.ts";
 import { IN_LINES, sendJson, sendResponse } from "./reply.ts";
 
@@ -23,7 +25,6 @@ export interface ClientRouteParts extends CoreParts {
 }
 
 const RUN_ID = /^run_[0-9a-hjkmnp-tv-z]{26}$/;
-const SHA256 = /^[0-9a-f]{64}$/;
 
 export function addClientRoutes(app: FastifyInstance, parts: ClientRouteParts): void {
   const { core } = parts;
@@ -38,45 +39,69 @@ export function addClientRoutes(app: FastifyInstance, parts: ClientRouteParts): 
       throw new AimError("unknown_operation", "/operation");
     }
     const operation = name as OperationName;
+    const who = whoAsks(request);
     switch (operation) {
       case "capabilities":
         check(OPERATION_SCHEMAS.capabilities, body);
         return sendResponse(reply, await core.capabilities());
       case "prepare":
-        return sendResponse(reply, await core.prepare(check(OPERATION_SCHEMAS.prepare, body)));
+        return sendResponse(reply, await core.prepare(who, check(OPERATION_SCHEMAS.prepare, body)));
       case "execute": {
-        const attempt = await core.execute(check(OPERATION_SCHEMAS.execute, body));
+        const attempt = await core.execute(who, check(OPERATION_SCHEMAS.execute, body));
         reply.raw.setHeader("aim-run-id", attempt.id);
         return streamRun(parts, reply, { runId: attempt.id, after: 0 });
       }
       case "status":
-        return sendResponse(reply, await core.status(check(OPERATION_SCHEMAS.status, body).run_id));
+        return sendResponse(
+          reply,
+          await core.status(who, check(OPERATION_SCHEMAS.status, body).run_id),
+        );
       case "cancel":
-        return sendResponse(reply, await core.cancel(check(OPERATION_SCHEMAS.cancel, body).run_id));
+        return sendResponse(
+          reply,
+          await core.cancel(who, check(OPERATION_SCHEMAS.cancel, body).run_id),
+        );
     }
   });
 
-  app.get(ROUTES.runList.path, async (_, reply) => sendJson(reply, await core.runs(100)));
+  app.get(ROUTES.runList.path, async (request, reply) =>
+    sendJson(reply, await core.runs(whoAsks(request), 100)),
+  );
 
   app.get(ROUTES.runEvents.path, IN_LINES, async (request, reply) => {
     const runId = runIdOf(request.params);
     const { after = "0" } = request.query as { after?: string };
     if (!/^\d{1,15}$/.test(after)) throw new AimError("invalid_request", "/after");
-    await core.status(runId);
+    await core.status(whoAsks(request), runId);
     return streamRun(parts, reply, { runId, after: Number(after) });
   });
 
+  app.get(ROUTES.sealKey.path, async (_, reply) => sendJson(reply, parts.sealer.key));
+
+  app.get(ROUTES.health.path, async (_, reply) => sendJson(reply, { ok: true }));
+}
+
+/** What a run left. */
+export function addEvidenceRoutes(app: FastifyInstance, parts: ClientRouteParts): void {
+  const { core } = parts;
+
   app.get(ROUTES.artifactList.path, async (request, reply) => {
     const runId = runIdOf(request.params);
-    const status = await core.status(runId);
+    const status = await core.status(whoAsks(request), runId);
     const manifest = await parts.store.readManifest({ attemptId: runId });
     if (manifest === null || !isTerminal(status.state)) throw new AimError("not_found");
     return sendJson(reply, JSON.parse(manifest));
   });
 
   app.get(ROUTES.artifact.path, async (request, reply) => {
+    const runId = runIdOf(request.params);
     const { sha256 = "" } = request.params as { sha256?: string };
-    if (!SHA256.test(sha256) || !(await parts.blobs.has(sha256))) throw new AimError("not_found");
+    await core.status(whoAsks(request), runId);
+    // Bytes are kept once for everybody: only what this run left is given out for it.
+    const manifest = await parts.store.readManifest({ attemptId: runId });
+    const { files = [] } = JSON.parse(manifest ?? "{}") as Partial<Manifest>;
+    const listed = files.some((file) => file.sha256 === sha256);
+    if (!listed || !(await parts.blobs.has(sha256))) throw new AimError("not_found");
     return reply
       .type("application/octet-stream")
       .header("content-disposition", "attachment")
@@ -85,14 +110,12 @@ export function addClientRoutes(app: FastifyInstance, parts: ClientRouteParts): 
   });
 
   app.get(ROUTES.seal.path, async (request, reply) => {
-    const envelope = await parts.sealer.seal(runIdOf(request.params));
+    const runId = runIdOf(request.params);
+    await core.status(whoAsks(request), runId);
+    const envelope = await parts.sealer.seal(runId);
     if (envelope === null) throw new AimError("not_found");
     return sendJson(reply, envelope);
   });
-
-  app.get(ROUTES.sealKey.path, async (_, reply) => sendJson(reply, parts.sealer.key));
-
-  app.get(ROUTES.health.path, async (_, reply) => sendJson(reply, { ok: true }));
 }
 
 /** What is offered on a local socket only: it takes secrets, or paths of this machine. */

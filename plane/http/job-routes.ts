@@ -16,6 +16,7 @@ import { keepBundle } from "../core/bundles.ts";
 import { createJobs } from "../core/jobs.ts";
 import type { CoreParts } from "../core/parts.ts";
 import { check } from "./check.ts";
+import { whoAsks } from "./identity.ts";
 import { sendJson } from "./reply.ts";
 
 const JOB_ID = /^job_[0-9a-hjkmnp-tv-z]{26}$/;
@@ -37,28 +38,37 @@ export function addJobRoutes(app: FastifyInstance, parts: CoreParts): void {
   );
 
   app.post(ROUTES.bundleCreate.path, { bodyLimit: JOB_BYTES_MAX }, async (request, reply) =>
-    sendJson(reply.code(CREATED), await keepBundle(parts, check(BundleSchema, request.body))),
+    sendJson(
+      reply.code(CREATED),
+      await keepBundle(parts, whoAsks(request), check(BundleSchema, request.body)),
+    ),
   );
 
   app.post(ROUTES.jobCreate.path, { bodyLimit: JOB_BYTES_MAX }, async (request, reply) =>
-    sendJson(reply.code(CREATED), await jobs.accept(check(JobRequestSchema, request.body))),
+    sendJson(
+      reply.code(CREATED),
+      await jobs.accept(whoAsks(request), check(JobRequestSchema, request.body)),
+    ),
   );
 
   app.get(ROUTES.jobList.path, async (request, reply) =>
-    sendJson(reply, await jobs.list(queryOf(request.query))),
+    sendJson(reply, await jobs.list(whoAsks(request), queryOf(request.query))),
   );
 
   app.get(ROUTES.job.path, async (request, reply) =>
-    sendJson(reply, await jobs.read(jobIdOf(request.params))),
+    sendJson(reply, await jobs.read(whoAsks(request), jobIdOf(request.params))),
   );
 
   app.post(ROUTES.jobCancel.path, async (request, reply) =>
-    sendJson(reply, await jobs.cancel(jobIdOf(request.params))),
+    sendJson(reply, await jobs.cancel(whoAsks(request), jobIdOf(request.params))),
   );
 
   app.post(ROUTES.jobRetry.path, async (request, reply) => {
-    const wish = check(RetryRequestSchema, request.body);
-    return sendJson(reply.code(CREATED), await jobs.retry(jobIdOf(request.params), wish));
+    const wish = {
+      jobId: jobIdOf(request.params),
+      request: check(RetryRequestSchema, request.body),
+    };
+    return sendJson(reply.code(CREATED), await jobs.retry(whoAsks(request), wish));
   });
 }
 

@@ -8,11 +8,17 @@ import Fastify, {
   type FastifyInstance,
   type FastifyServerOptions,
 } from "fastify";
-import { OPERATION_BYTES_MAX, parseStrict } from "@aim/contract";
-import { addClientRoutes, addLocalRoutes, type ClientRouteParts } from "./client-routes.ts";
+import { AimError, OPERATION_BYTES_MAX, parseStrict } from "@aim/contract";
+import {
+  addClientRoutes,
+  addEvidenceRoutes,
+  addLocalRoutes,
+  type ClientRouteParts,
+} from "./client-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFleetRoutes } from "./fleet-routes.ts";
 import { addJobRoutes } from "./job-routes.ts";
+import { askWhoComes, identifyLocally } from "./identity.ts";
 import { IN_LINES, sendProblem } from "./reply.ts";
 import { LOCAL_GUARD, type RunnerGuard } from "./runner-guard.ts";
 import { addRunnerRoutes, type RunnerRouteParts } from "./runner-routes.ts";
@@ -59,7 +65,16 @@ export function createServer(
     });
     addRunnerRoutes(app, parts, typeof face === "object" ? face.guard : LOCAL_GUARD);
   } else {
+    askWhoComes(
+      app,
+      face === "local"
+        ? identifyLocally
+        : () => {
+            throw new AimError("unauthenticated");
+          },
+    );
     addClientRoutes(app, parts);
+    addEvidenceRoutes(app, parts);
     addJobRoutes(app, parts);
     addFleetRoutes(app, parts);
   }

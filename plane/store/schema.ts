@@ -12,6 +12,7 @@ export interface Schema {
     created_ms: number;
     expires_ms: number;
     used_by: string | null;
+    owner: string;
   };
   jobs: {
     id: string;
@@ -23,6 +24,8 @@ export interface Schema {
     spec: string;
     bundle_digest: string;
     created_ms: number;
+    /** Id of the principal that asked for it. */
+    owner: string;
   };
   attempts: {
     id: string;

@@ -27,7 +27,7 @@ test("the plane keeps no word of a runner's about evidence that is not there", a
   await expect(send({ file: missing.file, bytes: stored.bytes })).rejects.toMatchObject({
     code: "digest_mismatch",
   });
-  await expect(plane.client.artifact(stored.file)).rejects.toMatchObject({ code: "not_found" });
+  await expect(plane.client.artifact(id, stored.file)).rejects.toMatchObject({ code: "not_found" });
   await send(stored);
   const foreign = report(first, [stored.file], `run_${"0".repeat(26)}`);
   await expect(runner.complete(id, foreign)).rejects.toMatchObject({ code: "invalid_request" });

@@ -49,7 +49,7 @@ export async function addSent(stores: Stores, plane: TestPlane, runId: string): 
   // A run whose runner was killed left none.
   const { files } = JSON.parse(manifest) as Partial<Manifest>;
   for (const file of files ?? []) {
-    add(file.path, await get(pathOf("artifact", { sha256: file.sha256 })));
+    add(file.path, await get(pathOf("artifact", { run_id: runId, sha256: file.sha256 })));
   }
 }
 

@@ -3,12 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Register } from "@aim/contract";
+import type { Scope } from "../../plane/auth/can.ts";
 import { newId } from "../../plane/base/ids.ts";
 import { openPostgresStore } from "../../plane/store/dialects/postgres/store.ts";
 import { openSqliteStore } from "../../plane/store/dialects/sqlite/store.ts";
 import type { Store } from "../../plane/store/store.ts";
 import { startPostgres, type TestPostgres } from "../harness/postgres.ts";
-import { aCompletion, anAttempt, aJob, enqueue, NOW, TTL_MS } from "./samples.ts";
+import { aCompletion, ALL_JOBS, anAttempt, aJob, enqueue, NOW, TTL_MS } from "./samples.ts";
 
 const RUNTIME = {
   ansible_core: "2.19.11",
@@ -122,7 +123,7 @@ describe.for([["sqlite"], ["postgres"]] as const)("jobs on %s", ([dialect]) => {
     const second = await enqueue(store, "b");
     const third = await enqueue(store, "c");
     await retry(first.jobId, "again");
-    const all = { before: null, state: null, customer: null, limit: 10 };
+    const all = { before: null, state: null, customer: null, limit: 10, scope: ALL_JOBS };
     const listed = await store.listJobs(all);
     expect(listed.map(({ job, newest }) => [job.id, newest.number])).toEqual([
       [third.jobId, 1],
@@ -134,6 +135,34 @@ describe.for([["sqlite"], ["postgres"]] as const)("jobs on %s", ([dialect]) => {
     expect(await store.listJobs({ ...all, state: "failed" })).toEqual([]);
     expect(await store.listJobs({ ...all, state: "queued" })).toHaveLength(3);
     expect(await store.listJobs({ ...all, customer: "other" })).toEqual([]);
+  });
+
+  test("a list holds only what its reader may read", async () => {
+    const jobs = [
+      { ...aJob("a"), owner: "ann" },
+      { ...aJob("b"), owner: "ben" },
+      { ...aJob("c"), owner: "ann", customer: "other" },
+    ];
+    for (const job of jobs) {
+      await store.createJob({ job, attempt: anAttempt(job), revision: null });
+    }
+    const owners = async (scope: Scope): Promise<string[]> => {
+      const all = { before: null, state: null, customer: null, limit: 10 };
+      const found = await store.listJobs({ ...all, scope });
+      const runs = await store.listAttempts({ limit: 10, scope });
+      expect(runs.map(({ job }) => job.id)).toEqual(found.map(({ job }) => job.id));
+      return found.map(({ job }) => `${job.customer}/${job.owner}`).toSorted();
+    };
+    const ann = { principal: "ann", customers: [], ownIn: [] };
+    expect(await owners(ann)).toEqual([]);
+    expect(await owners({ ...ann, customers: ["acme"] })).toEqual(["acme/ann", "acme/ben"]);
+    expect(await owners({ ...ann, ownIn: ["acme"] })).toEqual(["acme/ann"]);
+    expect(await owners({ ...ann, ownIn: null })).toEqual(["acme/ann", "other/ann"]);
+    expect(await owners({ ...ann, customers: ["other"], ownIn: ["acme"] })).toEqual([
+      "acme/ann",
+      "other/ann",
+    ]);
+    expect(await owners(ALL_JOBS)).toHaveLength(3);
   });
 
   test("a job that came as a spec uses up no revision", async () => {

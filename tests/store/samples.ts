@@ -29,6 +29,9 @@ export const SPEC: JobSpec = {
   diagnostics: "off",
 };
 
+/** Sees everything. */
+export const ALL_JOBS = { customers: null, ownIn: [], principal: "local" } as const;
+
 export function anAttempt(job: Job, fields: Partial<Attempt> = {}): Attempt {
   const waiting = waitingAttempt({
     id: newId("run"),
@@ -53,6 +56,7 @@ export function aJob(key: string): Job {
     spec: { ...SPEC, idempotency_key: key },
     bundleDigest: DIGEST,
     created: NOW,
+    owner: "local",
   };
 }
 
@@ -70,6 +74,7 @@ export async function saveRevision(store: Store, revision: string): Promise<void
       created: NOW,
       expires: NOW + 1_000,
       usedBy: null,
+      owner: "local",
     },
   });
 }

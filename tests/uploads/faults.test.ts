@@ -133,7 +133,9 @@ test("a plane that is killed in the middle of an upload and comes back has all o
     await runner.complete(grant.attempt_id, reportOf(grant, [large.file, small.file]));
     const { result } = await plane.client.status(grant.attempt_id);
     expect(result).toMatchObject({ state: "succeeded", evidence: "complete" });
-    expect(Buffer.from(await plane.client.artifact(large.file))).toEqual(large.bytes);
+    expect(Buffer.from(await plane.client.artifact(grant.attempt_id, large.file))).toEqual(
+      large.bytes,
+    );
     expect(draftsOf(plane)).toEqual([]);
   } finally {
     await plane.stop();

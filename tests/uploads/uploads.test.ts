@@ -120,7 +120,7 @@ test("an upload goes on where the plane's bytes end, whatever was sent twice or 
   expect(await send(file, 2 * CHUNK)).toEqual({ received: 3 * CHUNK, complete: true });
   expect(await send(empty, 0)).toEqual({ received: 0, complete: true });
   expect(await end([file, empty])).toMatchObject({ evidence: "complete" });
-  expect(Buffer.from(await plane.client.artifact(file.file))).toEqual(file.bytes);
+  expect(Buffer.from(await plane.client.artifact(grant.attempt_id, file.file))).toEqual(file.bytes);
   expect(drafts()).toEqual([]);
 });
 

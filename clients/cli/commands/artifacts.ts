@@ -37,7 +37,7 @@ async function writeArtifact(client: Client, manifest: Manifest, path: string): 
       `The bundle has no ${visible(path)}. List it with aimctl artifacts list RUN.`,
     );
   }
-  const bytes = await client.artifact(file);
+  const bytes = await client.artifact(manifest.attempt_id, file);
   // Kept bytes may hold control codes; a file takes them, a terminal must not.
   if (process.stdout.isTTY) process.stdout.write(visibleDocument(new TextDecoder().decode(bytes)));
   else process.stdout.write(bytes);

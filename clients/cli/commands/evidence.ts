@@ -87,7 +87,7 @@ async function write(client: Client, bundle: Bundle, dir: string): Promise<void>
     writeNew(dir, path, typeof content === "string" ? Buffer.from(content) : content);
   await put(EVIDENCE_PLACES.manifest, manifestBytes(manifest));
   for (const file of manifest.files) {
-    const bytes = await artifactOf(client, file);
+    const bytes = await artifactOf(client, manifest.attempt_id, file);
     if (bytes !== null) await put(file.path, bytes);
   }
   await put(EVIDENCE_PLACES.result, canonicalJson(result));
@@ -101,9 +101,13 @@ async function write(client: Client, bundle: Bundle, dir: string): Promise<void>
 }
 
 /** Parts that were never stored, or not as they are named, are left out: the verification names them. */
-async function artifactOf(client: Client, file: ArtifactFile): Promise<Uint8Array | null> {
+async function artifactOf(
+  client: Client,
+  runId: string,
+  file: ArtifactFile,
+): Promise<Uint8Array | null> {
   try {
-    return await client.artifact(file);
+    return await client.artifact(runId, file);
   } catch (error) {
     const absent = isAimError(error) && error.code === "not_found";
     const other = isClientError(error) && LEFT_OUT.has(error.code);

@@ -119,7 +119,7 @@ test("artifacts are listed, and given only with their digest", async () => {
   const list = { [`GET /v1/runs/${RUN_ID}/artifacts`]: { lines: [MANIFEST] } };
   const bytes = (content: Buffer) => ({
     ...list,
-    [`GET /v1/artifacts/${file?.sha256}`]: { bytes: content },
+    [`GET /v1/runs/${RUN_ID}/artifacts/${file?.sha256}`]: { bytes: content },
   });
   const listed = await ask(list, ["artifacts", "list", RUN_ID]);
   expect(listed.stdout).toContain(`tool.log  log   ${KEPT.length}`);

@@ -1,8 +1,9 @@
 // Numbered, forward-only migrations. A database of a newer release is refused, never changed.
 import { first, firstPostgres, firstSqlite } from "./001-first.ts";
 import { seals, sealsPostgres, sealsSqlite } from "./002-seals.ts";
-import { jobs, jobsPostgres, jobsSqlite } from "./004-jobs.ts";
 import { outbox, outboxPostgres, outboxSqlite } from "./003-outbox.ts";
+import { jobs, jobsPostgres, jobsSqlite } from "./004-jobs.ts";
+import { access } from "./005-access.ts";
 
 export interface Migration {
   readonly number: number;
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 2, both: seals, sqlite: sealsSqlite, postgres: sealsPostgres },
   { number: 3, both: outbox, sqlite: outboxSqlite, postgres: outboxPostgres },
   { number: 4, both: jobs, sqlite: jobsSqlite, postgres: jobsPostgres },
+  { number: 5, both: access, sqlite: [], postgres: [] },
 ];

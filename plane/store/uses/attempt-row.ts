@@ -98,5 +98,6 @@ export function jobOf(row: Selectable<Schema["jobs"]>): Job {
     spec: JSON.parse(row.spec) as JobSpec,
     bundleDigest: row.bundle_digest,
     created: row.created_ms,
+    owner: row.owner,
   };
 }

@@ -38,6 +38,7 @@ export async function createJob(write: Write, use: CreateJob): Promise<CreatedJo
       spec: canonicalJson(job.spec),
       bundle_digest: job.bundleDigest,
       created_ms: Math.round(job.created),
+      owner: job.owner,
     })
     .onConflict((conflict) => conflict.columns(["customer_id", "idempotency_key"]).doNothing())
     .executeTakeFirst();

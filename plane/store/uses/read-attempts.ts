@@ -2,8 +2,10 @@
 import { sql, type Kysely } from "kysely";
 import { ATTEMPT_STATES, isTerminal } from "@aim/contract";
 import type { Attempt, Job } from "../../execution/attempt.ts";
+import type { Scope } from "../../auth/can.ts";
 import type { Schema } from "../schema.ts";
 import { attemptOf, jobOf } from "./attempt-row.ts";
+import { within } from "./scope.ts";
 
 export interface AttemptAndJob {
   readonly attempt: Attempt;
@@ -28,16 +30,23 @@ export async function readAttempt(
   return { attempt: attemptOf(row), job: jobOf(job) };
 }
 
+export interface ListAttempts {
+  readonly limit: number;
+  readonly scope: Scope;
+}
+
 /** The newest attempts first. */
 export async function listAttempts(
   db: Kysely<Schema>,
-  use: { readonly limit: number },
+  use: ListAttempts,
 ): Promise<AttemptAndJob[]> {
   const rows = await db
     .selectFrom("attempts")
-    .selectAll()
-    .orderBy("created_ms", "desc")
-    .orderBy("id", "desc")
+    .innerJoin("jobs", "jobs.id", "attempts.job_id")
+    .selectAll("attempts")
+    .where(within(use.scope))
+    .orderBy("attempts.created_ms", "desc")
+    .orderBy("attempts.id", "desc")
     .limit(use.limit)
     .execute();
   if (rows.length === 0) return [];

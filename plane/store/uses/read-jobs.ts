@@ -2,8 +2,10 @@
 import type { Kysely } from "kysely";
 import type { AttemptState } from "@aim/contract";
 import type { Attempt, Job } from "../../execution/attempt.ts";
+import type { Scope } from "../../auth/can.ts";
 import type { Schema } from "../schema.ts";
 import { attemptOf, jobOf } from "./attempt-row.ts";
+import { within } from "./scope.ts";
 
 export interface JobAndAttempts {
   readonly job: Job;
@@ -37,6 +39,7 @@ export interface ListJobs {
   readonly state: AttemptState | null;
   readonly customer: string | null;
   readonly limit: number;
+  readonly scope: Scope;
 }
 
 export interface ListedJob {
@@ -60,6 +63,7 @@ export async function listJobs(db: Kysely<Schema>, use: ListJobs): Promise<Liste
           .whereRef("other.job_id", "=", "jobs.id"),
       ),
     )
+    .where(within(use.scope))
     .orderBy("jobs.id", "desc")
     .limit(use.limit);
   if (use.before !== null) query = query.where("jobs.id", "<", use.before);

@@ -15,6 +15,8 @@ export interface StoredRevision {
   readonly created: number;
   readonly expires: number;
   readonly usedBy: string | null;
+  /** Id of the principal that prepared it. */
+  readonly owner: string;
 }
 
 export interface SaveRevision {
@@ -41,6 +43,7 @@ export async function saveRevision(write: Write, use: SaveRevision): Promise<voi
       created_ms: Math.round(revision.created),
       expires_ms,
       used_by: null,
+      owner: revision.owner,
     })
     .onConflict((conflict) => conflict.column("revision").doUpdateSet({ expires_ms }))
     .execute();
@@ -127,5 +130,6 @@ function revisionOf(row: Schema["revisions"]): StoredRevision {
     created: row.created_ms,
     expires: row.expires_ms,
     usedBy: row.used_by,
+    owner: row.owner,
   };
 }

@@ -1,0 +1,24 @@
+// Rights at the door of the core. What somebody may not see is, for them, not there.
+import { AimError, type Action, type Principal } from "@aim/contract";
+import { can, type Resource } from "../auth/can.ts";
+import type { Job } from "../execution/attempt.ts";
+
+export function resourceOf(job: Job): Resource {
+  return { customer: job.customer, owner: job.owner, jobType: job.spec.job_type };
+}
+
+/** Throws not_found for a job that the principal may not see, and not_permitted for one that it may only see. */
+export function requireJob(principal: Principal, action: Action, job: Job): void {
+  const resource = resourceOf(job);
+  if (can(principal, action, resource)) return;
+  throw new AimError(can(principal, "job.read", resource) ? "not_permitted" : "not_found");
+}
+
+/** Throws `code` for a customer in which the principal may not do this: that it exists is not told. */
+export function requireIn(
+  principal: Principal,
+  action: Action,
+  { code, ...resource }: Resource & { readonly code: "unknown_customer" | "not_permitted" },
+): void {
+  if (!can(principal, action, resource)) throw new AimError(code);
+}
