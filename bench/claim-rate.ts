@@ -6,8 +6,8 @@ import { graphileWorker, pgBoss, type PeerWork, type Timed } from "./queue-peers
 import { accept, drainQueue, inParallel, openQueue, type Way } from "./queue-store.ts";
 import { ratios, spread, told, type Spread } from "./statistics.ts";
 
-const ROUNDS = 5;
-const JOBS = 3_000;
+const ROUNDS = 2;
+const JOBS = 2_000;
 const WIDTH = 8;
 const BATCH = 32;
 /** The share of graphile-worker's rate that AIM wants to reach at least. */

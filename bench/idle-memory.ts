@@ -7,7 +7,7 @@ import { startPlane, until } from "../tests/harness/plane.ts";
 import { commandOf, descendantsOf } from "../tests/harness/processes.ts";
 import { spread, told, type Spread } from "./statistics.ts";
 
-const ROUNDS = 5;
+const ROUNDS = 3;
 const SETTLE_MS = 2_000;
 const RUN_S = 6;
 

@@ -1,7 +1,11 @@
 // The peers of the claims benchmark, each with its own runner or calls, a task that does nothing and its usual settings.
 import { Logger, makeWorkerUtils, run } from "graphile-worker";
 import { PgBoss } from "pg-boss";
-import pg from "pg";
+import {
+  connectPostgres,
+  type PostgresConnection,
+} from "../plane/store/dialects/postgres/dialect.ts";
+import { fail } from "./queue-store.ts";
 
 const LOOK_EVERY_MS = 5;
 const JOBS_PER_INSERT = 1_000;
@@ -34,7 +38,7 @@ export async function graphileWorker(work: PeerWork): Promise<Timed> {
     await utils.addJobs(specs.slice(from, from + JOBS_PER_INSERT));
   }
   await utils.release();
-  const database = await connected(url);
+  const { pool } = connectPostgres(url, fail);
   const seen = new Set<unknown>();
   let start = Number.NaN;
   const runner = await run({
@@ -57,10 +61,10 @@ export async function graphileWorker(work: PeerWork): Promise<Timed> {
     },
   });
   // A completed job is deleted: its commit is what counts, not the event that tells of it.
-  await emptied(database, "SELECT 1 FROM graphile_worker._private_jobs LIMIT 1");
+  await emptied(pool, "SELECT 1 FROM graphile_worker._private_jobs LIMIT 1");
   const seconds = (performance.now() - start) / 1000;
   await runner.stop();
-  await database.end();
+  await pool.end();
   if (seen.size !== jobs) throw new Error(`graphile-worker handed out ${seen.size} of ${jobs}`);
   return { jobs, seconds };
 }
@@ -93,16 +97,10 @@ export async function pgBoss(work: PeerWork): Promise<Timed> {
   return { jobs, seconds };
 }
 
-async function connected(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  return client;
-}
-
 /** Looks until the query finds nothing. */
-async function emptied(client: pg.Client, query: string): Promise<void> {
+async function emptied(pool: PostgresConnection["pool"], query: string): Promise<void> {
   for (;;) {
-    const { rowCount } = await client.query(query);
+    const { rowCount } = await pool.query(query);
     if (rowCount === 0) return;
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
