@@ -39,7 +39,7 @@ function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-test("a main thread that is blocked for thrice the lease's life misses no beat", async () => {
+test("a main thread that is blocked for twice the lease's life misses no beat", async () => {
   const socketPath = join(folder, "plane.sock");
   const beats = new Int32Array(new SharedArrayBuffer(4_096));
   const workerData: BeatenPlane = { socketPath, leaseMs: LEASE_MS, beats };
