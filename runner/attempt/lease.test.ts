@@ -140,3 +140,17 @@ test("a plane that says the lease is over is believed", async () => {
   await lost.promise;
   lease.stop();
 });
+
+test("the end of the beating thread is told, since nobody extends a lease then", async () => {
+  const told: Error[] = [];
+  const first = Promise.withResolvers<void>();
+  const keeper = startLeaseKeeper({ socketPath: join(folder, "nobody.sock") }, (error) => {
+    told.push(error);
+    first.resolve();
+  });
+  // A number that the thread cannot reckon with ends it.
+  const lease = keeper.keep(aLease({ leaseMs: 1n as unknown as number }));
+  await first.promise;
+  lease.stop();
+  expect(told).toHaveLength(1);
+});
