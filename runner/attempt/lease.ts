@@ -35,8 +35,13 @@ export function startLeaseKeeper(
   const data: ThreadData = { connection };
   const thread = new Worker(new URL("./beat-thread.ts", import.meta.url), { workerData: data });
   thread.unref();
-  thread.once("error", onBroken);
-  thread.once("exit", () => onBroken(new Error("the beating thread has ended")));
+  let broken = false;
+  const breakOnce = (error: Error) => {
+    if (!broken) onBroken(error);
+    broken = true;
+  };
+  thread.once("error", breakOnce);
+  thread.once("exit", () => breakOnce(new Error("the beating thread has ended")));
   const kept = new Map<number, LeaseParts>();
   let leases = 0;
 

@@ -1,8 +1,6 @@
 // A runner of the test's own, which speaks the runner protocol and says what it likes.
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Client } from "@aim/sdk";
 import type {
   ArtifactFile,
@@ -18,8 +16,7 @@ import { createPlaneClient, type PlaneClient } from "../../runner/plane-client.t
 import { aCompletion } from "../store/samples.ts";
 import { writeCustomer } from "./catalog.ts";
 import { until, type TestPlane } from "./plane.ts";
-
-const RUNNER = fileURLToPath(new URL("../../runner/main.ts", import.meta.url));
+import { startRunner } from "./runner-process.ts";
 
 /** Prepares with a real runner that is gone before anything is executed. */
 export async function prepareAll(
@@ -35,16 +32,15 @@ export async function prepareAll(
       "site.yml": "- hosts: all\n  gather_facts: false\n  tasks: []\n",
     },
   });
-  const runner = spawn(process.execPath, [RUNNER, "--state", plane.stateDir], { stdio: "ignore" });
-  const ended = new Promise((resolve) => runner.once("exit", resolve));
+  const runner = startRunner(["--state", plane.stateDir]);
   try {
     await until(60_000, async () => (await plane.client.capabilities()).runtime_ready);
     const prepared = [];
     for (const request of requests) prepared.push(await plane.client.prepare(request));
     return prepared;
   } finally {
-    runner.kill("SIGTERM");
-    await ended;
+    runner.process.kill("SIGTERM");
+    await runner.ended;
   }
 }
 

@@ -1,5 +1,5 @@
 // A plane that hears runners over TLS, and what a runner on another machine is given.
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -15,7 +15,6 @@ import { aRegister } from "../harness/scripted-runner.ts";
 
 const HOUR = 3_600_000;
 const AIMD = fileURLToPath(new URL("../../plane/main.ts", import.meta.url));
-const RUNNER = fileURLToPath(new URL("../../runner/main.ts", import.meta.url));
 
 export interface RemotePlane extends TestPlane {
   readonly port: number;
@@ -68,23 +67,6 @@ export function tokensOf(stateDir: string, now = Date.now()): RunnerTokens {
 /** Runs aimd to its end; answers what it printed. Throws for another status than 0. */
 export function runAimd(args: readonly string[]): string {
   return execFileSync(process.execPath, [AIMD, ...args], { encoding: "utf8", stdio: "pipe" });
-}
-
-export interface RemoteRunner {
-  readonly process: ChildProcess;
-  readonly logText: () => string;
-  readonly ended: Promise<number | null>;
-}
-
-/** Starts a real aim-runner with these arguments and collects its log. */
-export function startRunner(args: readonly string[]): RemoteRunner {
-  const runner = spawn(process.execPath, [RUNNER, ...args], {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  let log = "";
-  runner.stderr?.on("data", (piece: Buffer) => (log += piece.toString()));
-  const ended = new Promise<number | null>((resolve) => runner.once("close", resolve));
-  return { process: runner, logText: () => log, ended };
 }
 
 /** Files that a runner's machine has: its token and a folder of its own. */

@@ -8,6 +8,7 @@ import { newId } from "../../plane/base/ids.ts";
 import type { PlaneClient } from "../../runner/plane-client.ts";
 import { makeCertificates } from "../harness/certificates.ts";
 import { runRequest, until } from "../harness/plane.ts";
+import { startRunner } from "../harness/runner-process.ts";
 import {
   aRegister,
   executeAll,
@@ -17,14 +18,7 @@ import {
   takeOne,
 } from "../harness/scripted-runner.ts";
 import { outcomesOf } from "../harness/story.ts";
-import {
-  enrol,
-  machineOf,
-  runAimd,
-  startRemotePlane,
-  startRunner,
-  tokensOf,
-} from "./remote-plane.ts";
+import { enrol, machineOf, runAimd, startRemotePlane, tokensOf } from "./remote-plane.ts";
 import type { RemotePlane } from "./remote-plane.ts";
 
 const AIMD = fileURLToPath(new URL("../../plane/main.ts", import.meta.url));

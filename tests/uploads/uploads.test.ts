@@ -188,7 +188,7 @@ test("the largest chunk is taken, a larger one and an artifact beyond the limit 
 });
 
 test.for([
-  null,
+  "",
   "bytes 0-2/4",
   "bytes 0-3/3",
   "bytes 4-3/4",
@@ -196,7 +196,7 @@ test.for([
   "bytes 0-3/*",
   "items 0-3/4",
   "bytes -1-3/4",
-])("the range %s does not fit four bytes", async (range) => {
+])("the range %j does not fit four bytes", async (range) => {
   const { sha256 } = part("x", "x").file;
   const answer = await call({
     socketPath: join(plane.stateDir, "runner.sock"),
@@ -204,7 +204,7 @@ test.for([
     path: pathOf("upload", { run_id: `run_${"0".repeat(26)}`, sha256 }),
     body: Buffer.from("four"),
     contentType: "application/octet-stream",
-    headers: { "aim-epoch": "1", ...(range === null ? {} : { "content-range": range }) },
+    headers: { "aim-epoch": "1", "content-range": range },
   });
   expect(problemOf(answer)).toMatchObject({ code: "invalid_request", at: "/content-range" });
 });
