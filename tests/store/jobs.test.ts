@@ -179,7 +179,7 @@ describe.for([["sqlite"], ["postgres"]] as const)("jobs on %s", ([dialect]) => {
     await enqueue(store, "a");
     const ran = await failNext(2_500);
     const { id: waiting } = await enqueue(store, "b");
-    await store.applyStep({ attemptId: waiting, command: { do: "cancel" }, now: NOW });
+    await store.applyStep({ attemptId: waiting, command: { do: "cancel" }, now: NOW + 3_000 });
     const rows = await store.readUsage({ after: 0, limit: 10 });
     expect(rows).toMatchObject([
       { cursor: 1, attempt_id: ran, state: "failed", attempt_ms: 2_500, artifact_bytes: 70 },
