@@ -19,6 +19,7 @@ import type { Store } from "../store/store.ts";
 import type { Applied } from "../store/uses/apply-step.ts";
 import type { Claimed } from "../store/uses/claim-next.ts";
 import type { Attempt } from "./attempt.ts";
+import { createClaimDesk, type ClaimDesk } from "./claim-desk.ts";
 import type { Inspections } from "./inspections.ts";
 import { checkManifest, keptManifest } from "./kept-manifest.ts";
 import type { Signals } from "./signals.ts";
@@ -63,6 +64,7 @@ interface Known {
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #ttlMs: number;
+  readonly #desk: ClaimDesk;
   readonly #runners = new Map<string, Known>();
   #admitting = true;
   #timer: NodeJS.Timeout | undefined;
@@ -71,6 +73,7 @@ export class Dispatcher {
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     this.#ttlMs = parts.leaseTtlMs ?? LEASE_TTL_MS;
+    this.#desk = createClaimDesk({ ...parts, ttlMs: this.#ttlMs });
   }
 
   /** False once the plane is shutting down. */
@@ -132,13 +135,8 @@ export class Dispatcher {
   async #next(runner: Register, claimId: string): Promise<Grant | null> {
     const inspection = this.#parts.inspections.take(runner.job_types);
     if (inspection !== null) return inspection;
-    const claimed = await this.#parts.store.claimNext({
-      runner: runner.runner_instance_id,
-      claimId,
-      ttlMs: this.#ttlMs,
-      jobTypes: runner.job_types,
-      now: this.#parts.clock.now(),
-    });
+    const claim = { runner: runner.runner_instance_id, claimId };
+    const claimed = await this.#desk.claim(claim, runner.job_types);
     return claimed === null ? null : this.#grantOf(claimed);
   }
 

@@ -2,7 +2,7 @@
 // `write` uses run in one transaction each; `read` uses see committed rows only.
 import { appendEvents } from "./append-events.ts";
 import { applyStep } from "./apply-step.ts";
-import { claimNext } from "./claim-next.ts";
+import { claimNext, claimWaiting } from "./claim-next.ts";
 import { createAttempt } from "./create-attempt.ts";
 import { createJob } from "./create-job.ts";
 import {
@@ -48,6 +48,7 @@ export const WRITES = {
   applyStep,
   claimDeliveries,
   claimNext,
+  claimWaiting,
   createAttempt,
   createJob,
   drainRunner,
