@@ -15,6 +15,7 @@ import {
   type Register,
 } from "@aim/contract";
 import type { Clock } from "../base/clock.ts";
+import { point } from "../base/point.ts";
 import type { Store } from "../store/store.ts";
 import type { Applied } from "../store/uses/apply-step.ts";
 import type { Claimed } from "../store/uses/claim-next.ts";
@@ -239,6 +240,7 @@ export class Dispatcher {
   /** Recovery at start: leases get one ttl for the time in which nobody could extend them. */
   async recover(): Promise<void> {
     await this.#parts.store.grantGrace({ now: this.#parts.clock.now(), ttlMs: this.#ttlMs });
+    point("recovery.middle");
     await this.reap();
   }
 

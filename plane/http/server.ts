@@ -2,6 +2,7 @@
 import { chmodSync, rmSync } from "node:fs";
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from "fastify";
 import { OPERATION_BYTES_MAX, parseStrict } from "@aim/contract";
+import { point } from "../base/point.ts";
 import { addClientRoutes, addLocalRoutes, type ClientRouteParts } from "./client-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { IN_LINES, sendProblem } from "./reply.ts";
@@ -39,6 +40,12 @@ export function createServer(
   app.setNotFoundHandler((request, reply) =>
     sendProblem(Object.assign(new Error("no route"), { statusCode: 404 }), request, reply),
   );
+  app.addHook("onSend", async ({ method }) => {
+    if (method !== "GET") point("http.before_answer");
+  });
+  app.addHook("onResponse", async ({ method }) => {
+    if (method !== "GET") point("http.after_answer");
+  });
   if (face === "runner") {
     app.addHook("onRoute", (route) => {
       route.config = { ...route.config, ...IN_LINES.config };

@@ -5,6 +5,7 @@ import { access, mkdir, open, readFile, rename, rm, stat } from "node:fs/promise
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { AimError } from "@aim/contract";
+import { point } from "../base/point.ts";
 
 export interface Blobs {
   /**
@@ -52,7 +53,9 @@ export function createBlobs(folder: string): Blobs {
     const draft = `${path}.${process.pid}.${writes}.part`;
     try {
       await writeDurably(draft, bytes);
+      point("blobs.before_rename");
       await rename(draft, path);
+      point("blobs.after_rename");
       await syncFolder(parent);
     } catch (error) {
       await rm(draft, { force: true });

@@ -10,6 +10,7 @@ import {
 } from "@aim/contract";
 import { manifestOf, type Artifact } from "../bundle/artifacts.ts";
 import type { RunnerParts } from "../parts.ts";
+import { point } from "../point.ts";
 import type { Attempt } from "./under-way.ts";
 
 const RETRY_MS = 500;
@@ -25,6 +26,7 @@ export async function report(
   await attempt.queue.close();
   keepRecords(attempt, outcome);
   const evidence = await upload(parts, attempt);
+  point("artifacts.uploaded");
   const manifest = manifestOf({
     attemptId: grant.attempt_id,
     jobType: grant.spec.job_type,
@@ -97,7 +99,9 @@ async function tell(parts: RunnerParts, attempt: Attempt, completion: Completion
   const until = performance.now() + 2 * attempt.grant.lease_ms + MARGIN_MS;
   while (!attempt.lost && performance.now() < until) {
     try {
+      point("completion.before");
       await parts.plane.complete(attempt.grant.attempt_id, completion);
+      point("completion.after");
       return;
     } catch (error) {
       if (error instanceof AimError) return parts.log("completion_refused", error);
