@@ -16,6 +16,7 @@ export interface RawCall {
   readonly contentType?: string;
   /** The length that is announced instead of the body's own; null announces none and sends it in chunks. */
   readonly length?: number | null;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** One call over the plane's socket, with exactly these bytes. Reads the answer to its end. */
@@ -26,7 +27,11 @@ export function call(what: RawCall): Promise<RawAnswer> {
   const type = body === undefined ? {} : { "content-type": contentType };
   return new Promise((resolve, reject) => {
     const length = what.length === undefined ? Buffer.byteLength(body ?? "") : what.length;
-    const headers = { ...type, ...(length === null ? {} : { "content-length": length }) };
+    const headers = {
+      ...what.headers,
+      ...type,
+      ...(length === null ? {} : { "content-length": length }),
+    };
     const outgoing = request({ socketPath, path, method, agent: false, headers }, (incoming) => {
       // A server that refuses a body may close while it is still being sent.
       outgoing.off("error", reject).on("error", () => undefined);
