@@ -48,10 +48,10 @@ export interface LoadParts {
 export interface Load {
   readonly told: Told;
   readonly received: readonly Received[];
-  /** Resolves once every client has all its answers. */
-  readonly submitted: Promise<unknown>;
   /** No more jobs; waits until every callback was told of its end, and for the runners. */
   readonly finish: () => Promise<void>;
+  /** The same, once the clients have submitted all that they were to. */
+  readonly finishSubmitted: () => Promise<void>;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
@@ -84,20 +84,24 @@ export async function startLoad(parts: LoadParts): Promise<Load> {
         event.type === "aim.attempt.ended.v1" ? [event.subject] : [],
       ),
     );
+  async function finish(): Promise<void> {
+    await submitted;
+    await until(TOLD_MS, () => {
+      const heard = ended();
+      return [...told.jobs.values()].every(({ runId }) => heard.has(runId));
+    });
+    over.abort();
+    await runners;
+  }
+
   return {
     told,
     received: receiver.received,
-    submitted,
     finish: async () => {
       noMore.abort();
-      await submitted;
-      await until(TOLD_MS, () => {
-        const heard = ended();
-        return [...told.jobs.values()].every(({ runId }) => heard.has(runId));
-      });
-      over.abort();
-      await runners;
+      await finish();
     },
+    finishSubmitted: finish,
     [Symbol.asyncDispose]: async () => {
       noMore.abort();
       over.abort();

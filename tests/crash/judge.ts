@@ -62,11 +62,11 @@ function* judgeHeartbeats({ told, rows }: Stored): Iterable<string> {
 function* judgeEvents({ told, rows, attempts }: Stored): Iterable<string> {
   const stored = new Map<string, Map<number, string>>();
   for (const row of rows("SELECT attempt_id, sequence, event FROM events ORDER BY sequence")) {
-    const [id, sequence, event] = [row["attempt_id"], row["sequence"], row["event"]].map(String);
-    const events = stored.get(id ?? "") ?? new Map<number, string>();
-    stored.set(id ?? "", events);
-    if (events.has(Number(sequence))) yield `${id} has event ${sequence} twice`;
-    events.set(Number(sequence), event ?? "");
+    const [id, sequence] = [String(row["attempt_id"]), Number(row["sequence"])];
+    const events = stored.get(id) ?? new Map<number, string>();
+    stored.set(id, events);
+    if (events.has(sequence)) yield `${id} has event ${sequence} twice`;
+    events.set(sequence, String(row["event"]));
   }
   for (const [id, events] of told.events) {
     for (const [sequence, event] of events) {

@@ -75,7 +75,7 @@ export function specOf({
     idempotency_key: key,
     customer: "acme",
     operation_id: key,
-    inputs: { inventory: ["inventory.ini"], hosts: ["one"] },
+    inputs: { inventory: ["project/inventory.ini"], hosts: ["one"] },
     source: { bundle_digest: bundle },
     secrets: {},
     destructive: false,

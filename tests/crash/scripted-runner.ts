@@ -114,7 +114,10 @@ export async function runScripted(parts: ScriptedRunner): Promise<void> {
       path: pathOf("upload", { run_id, sha256: digest }),
       body: bytes,
       contentType: "application/octet-stream",
-      headers: { "aim-epoch": String(epoch) },
+      headers: {
+        "aim-epoch": String(epoch),
+        "content-range": `bytes 0-${bytes.length - 1}/${bytes.length}`,
+      },
     });
     if (!answer.ok) throw new LetGo(answer.code);
     told.kept.set(digest, bytes);

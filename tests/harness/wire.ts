@@ -14,9 +14,9 @@ export interface RawCall {
   readonly method?: string;
   readonly body?: string | Uint8Array;
   readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   /** The length that is announced instead of the body's own; null announces none and sends it in chunks. */
   readonly length?: number | null;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** One call over the plane's socket, with exactly these bytes. Reads the answer to its end. */
@@ -28,8 +28,8 @@ export function call(what: RawCall): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const length = what.length === undefined ? Buffer.byteLength(body ?? "") : what.length;
     const headers = {
-      ...what.headers,
       ...type,
+      ...what.headers,
       ...(length === null ? {} : { "content-length": length }),
     };
     const outgoing = request({ socketPath, path, method, agent: false, headers }, (incoming) => {
