@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // aimd: the plane. Decides and stores; never runs a tool.
 import { mkdirSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { compose } from "./compose.ts";
 import { placesIn, readSettings, USAGE, UsageError, type Settings } from "./config/settings.ts";
 import { startEmbeddedRunner } from "./embedded-runner.ts";
@@ -10,6 +11,8 @@ import { lockFolder } from "./store/dialects/sqlite/open.ts";
 import { StoreRefused } from "./store/refused.ts";
 import { createLog } from "./telemetry/log.ts";
 
+/** A runner that falls silent in the middle of a call is not waited for any longer. */
+const RUNNER_CALLS_MS = 5_000;
 const EXIT = { ok: 0, defect: 1, usage: 64, refused: 69 } as const;
 
 async function serve(settings: Settings): Promise<void> {
@@ -44,11 +47,12 @@ async function serve(settings: Settings): Promise<void> {
   const stop = async () => {
     if (stopping) return;
     stopping = true;
+    parts.dispatcher.stopAdmitting();
     await clients.close();
     await tcp?.close();
     await runner?.stop();
     await parts.dispatcher.stop();
-    await runners.close();
+    await Promise.race([runners.close(), delay(RUNNER_CALLS_MS)]);
     await parts.sealer.stop();
     await parts.outbox.stop();
     await parts.store.close();

@@ -109,7 +109,9 @@ export class Dispatcher {
     for (;;) {
       await this.#hear(request.runner_instance_id);
       if (known.draining) return { kind: "drain" };
-      const grant = this.#admitting ? await this.#next(known.register, request.claim_id) : null;
+      // In words, so that a runner asks again later and not at once.
+      if (!this.#admitting) throw new AimError("shutting_down");
+      const grant = await this.#next(known.register, request.claim_id);
       if (grant !== null || signal.aborted || this.#parts.clock.now() >= end) return grant;
       await this.#parts.signals.wait(
         CLAIM_TOPIC,
@@ -250,10 +252,16 @@ export class Dispatcher {
     }, REAP_EVERY_MS);
   }
 
-  async stop(): Promise<void> {
+  /** Takes no job and hands nothing out from now on; what is handed out goes on. */
+  stopAdmitting(): void {
     this.#admitting = false;
-    clearInterval(this.#timer);
+  }
+
+  async stop(): Promise<void> {
+    this.stopAdmitting();
+    // Whoever waits for work is told that there will be none.
     this.#parts.signals.wake(CLAIM_TOPIC);
+    clearInterval(this.#timer);
     await this.#reaping;
   }
 

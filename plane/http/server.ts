@@ -22,8 +22,8 @@ export function createServer(
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: OPERATION_BYTES_MAX,
     requestTimeout: 0,
-    // Open streams end with the process that closes: readers resume by sequence.
-    forceCloseConnections: true,
+    // Open streams end with the process that closes: readers resume by sequence. What a runner has begun to say is heard.
+    forceCloseConnections: face === "runner" ? "idle" : true,
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "string" }, (_, text, done) => {
