@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // aimd: the plane. Decides and stores; never runs a tool.
 import { mkdirSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { JOB_TYPES } from "@aim/drivers/schemas";
 import { wallNow } from "./base/clock.ts";
@@ -22,6 +23,8 @@ import { lockFolder } from "./store/dialects/sqlite/open.ts";
 import { StoreRefused } from "./store/refused.ts";
 import { createLog } from "./telemetry/log.ts";
 
+/** A runner that falls silent in the middle of a call is not waited for any longer. */
+const RUNNER_CALLS_MS = 5_000;
 const EXIT = { ok: 0, defect: 1, usage: 64, refused: 69 } as const;
 
 function makeStateDir(stateDir: string): void {
@@ -66,12 +69,13 @@ async function serve(settings: Settings): Promise<void> {
   const stop = async () => {
     if (stopping) return;
     stopping = true;
+    parts.dispatcher.stopAdmitting();
     await clients.close();
     await tcp?.close();
     await runner?.stop();
     await parts.dispatcher.stop();
-    await runners.close();
-    await remote?.close();
+    const closed = Promise.all([runners.close(), remote?.close()]);
+    await Promise.race([closed, delay(RUNNER_CALLS_MS)]);
     await parts.sealer.stop();
     await parts.outbox.stop();
     await parts.store.close();

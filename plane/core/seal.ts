@@ -13,6 +13,7 @@ import {
   type SealKey,
 } from "@aim/contract";
 import { formatTimestamp, type Clock } from "../base/clock.ts";
+import { point } from "../base/point.ts";
 import type { Store } from "../store/store.ts";
 import type { AttemptAndJob } from "../store/uses/read-attempts.ts";
 import type { SigningKey } from "./seal-key.ts";
@@ -94,6 +95,7 @@ export function createSealer(parts: SealerParts): Sealer {
       { ...facts, manifest: JSON.parse(manifest) as Manifest, sealed: now },
       parts.digest,
     );
+    point("seal.before_save");
     return store.saveSeal({
       attemptId,
       customer: attempt.customer,

@@ -15,6 +15,7 @@ import {
   type Register,
 } from "@aim/contract";
 import type { Clock } from "../base/clock.ts";
+import { point } from "../base/point.ts";
 import type { Store } from "../store/store.ts";
 import type { Applied } from "../store/uses/apply-step.ts";
 import type { Claimed } from "../store/uses/claim-next.ts";
@@ -123,7 +124,9 @@ export class Dispatcher {
       try {
         await this.#hear(request.runner_instance_id);
         if (known.draining) return { kind: "drain" };
-        const grant = this.#admitting ? await this.#next(known.register, request.claim_id) : null;
+        // In words, so that a runner asks again later and not at once.
+        if (!this.#admitting) throw new AimError("shutting_down");
+        const grant = await this.#next(known.register, request.claim_id);
         if (grant !== null || signal.aborted || this.#parts.clock.now() >= end) return grant;
         await woken;
       } finally {
@@ -252,6 +255,7 @@ export class Dispatcher {
   /** Recovery at start: leases get one ttl for the time in which nobody could extend them. */
   async recover(): Promise<void> {
     await this.#parts.store.grantGrace({ now: this.#parts.clock.now(), ttlMs: this.#ttlMs });
+    point("recovery.middle");
     await this.reap();
   }
 
@@ -261,10 +265,16 @@ export class Dispatcher {
     }, REAP_EVERY_MS);
   }
 
-  async stop(): Promise<void> {
+  /** Takes no job and hands nothing out from now on; what is handed out goes on. */
+  stopAdmitting(): void {
     this.#admitting = false;
-    clearInterval(this.#timer);
+  }
+
+  async stop(): Promise<void> {
+    this.stopAdmitting();
+    // Whoever waits for work is told that there will be none.
     this.#parts.signals.wake(CLAIM_TOPIC);
+    clearInterval(this.#timer);
     await this.#reaping;
   }
 

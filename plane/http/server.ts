@@ -9,6 +9,7 @@ import Fastify, {
   type FastifyServerOptions,
 } from "fastify";
 import { AimError, OPERATION_BYTES_MAX, parseStrict } from "@aim/contract";
+import { point } from "../base/point.ts";
 import {
   addClientRoutes,
   addEvidenceRoutes,
@@ -41,8 +42,8 @@ export function createServer(
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: OPERATION_BYTES_MAX,
     requestTimeout: 0,
-    // Open streams end with the process that closes: readers resume by sequence.
-    forceCloseConnections: true,
+    // Open streams end with the process that closes: readers resume by sequence. What a runner has begun to say is heard.
+    forceCloseConnections: face === "runner" || typeof face === "object" ? "idle" : true,
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "string" }, (_, text, done) => {
@@ -59,6 +60,12 @@ export function createServer(
   app.setNotFoundHandler((request, reply) =>
     sendProblem(Object.assign(new Error("no route"), { statusCode: 404 }), request, reply),
   );
+  app.addHook("onSend", async ({ method }) => {
+    if (method !== "GET") point("http.before_answer");
+  });
+  app.addHook("onResponse", async ({ method }) => {
+    if (method !== "GET") point("http.after_answer");
+  });
   if (typeof face === "object" || face === "runner") {
     app.addHook("onRoute", (route) => {
       route.config = { ...route.config, ...IN_LINES.config };

@@ -1,5 +1,6 @@
 // Brings what the outbox holds to the callbacks: at least once, in order for each attempt and callback, with patience.
 import type { Clock } from "../base/clock.ts";
+import { point } from "../base/point.ts";
 import type { Signals } from "../execution/signals.ts";
 import type { Store } from "../store/store.ts";
 import type { ClaimedDelivery } from "../store/uses/deliveries.ts";
@@ -75,6 +76,7 @@ export function createOutbox(parts: OutboxParts): Outbox {
 
   async function tryOnce(delivery: ClaimedDelivery): Promise<void> {
     const tried = await parts.deliver(delivery);
+    point("outbox.sent");
     const { tries, since } = delivery;
     const again =
       tried.error === null || isFinal(tried)

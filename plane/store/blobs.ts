@@ -5,6 +5,7 @@ import { access, mkdir, open, readFile, rename, rm, stat } from "node:fs/promise
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { AimError } from "@aim/contract";
+import { point } from "../base/point.ts";
 
 export interface Blobs {
   /**
@@ -64,7 +65,9 @@ export function createBlobs(folder: string): Blobs {
     const path = pathOf(digest);
     const parent = dirname(path);
     await mkdir(parent, { recursive: true, mode: 0o700 });
+    point("blobs.before_rename");
     await rename(draft, path);
+    point("blobs.after_rename");
     await syncFolder(parent);
   }
 

@@ -7,6 +7,7 @@ import { createShelf } from "../bundle/artifacts.ts";
 import { fillWorkspace, type Workspace } from "../bundle/workspace.ts";
 import { createCaptureQueue } from "../capture/queue.ts";
 import type { RunnerParts } from "../parts.ts";
+import { point } from "../point.ts";
 import { createEventClock } from "./clock.ts";
 import { createEmitter } from "./emitter.ts";
 import { failedOutcome, Stopped } from "./failed.ts";
@@ -18,6 +19,7 @@ import type { Attempt } from "./under-way.ts";
 const CLOCKS_DIFFER_MS = 500;
 
 export async function carryOut(parts: RunnerParts, grant: AttemptGrant): Promise<void> {
+  point("attempt.claimed");
   const attempt = begin(parts, grant);
   const lease = parts.leases.keep({
     attemptId: grant.attempt_id,
@@ -78,6 +80,7 @@ async function outcomeOf(parts: RunnerParts, attempt: Attempt): Promise<Outcome>
     await moveTo(parts, attempt, "preparing");
     const sandbox = await parts.sandboxes.open(sandboxId(attempt), spec.runner_requirements);
     attempt.sandbox = sandbox;
+    point("sandbox.opened");
     sandbox.extendDeadline(Math.max(0, attempt.leaseUntil - performance.now()));
     const workspace = await fillWorkspace(
       {
@@ -144,6 +147,8 @@ async function start(attempt: Attempt, call: ToolCall): Promise<ToolRun> {
     graceMs: attempt.graceMs,
   });
   attempt.tool = tool;
+  point("tool.started");
+  void tool.run.exit.then(() => point("tool.ended"));
   // A stop that came while the tool was starting has not reached it yet.
   if (attempt.stop !== null) void tool.process.stop(attempt.graceMs);
   return tool.run;

@@ -9,6 +9,7 @@ import {
 } from "@aim/contract";
 import { manifestOf } from "../bundle/artifacts.ts";
 import type { RunnerParts } from "../parts.ts";
+import { point } from "../point.ts";
 import type { Attempt } from "./under-way.ts";
 import { uploadAll } from "./upload.ts";
 
@@ -25,6 +26,7 @@ export async function report(
   await attempt.queue.close();
   keepRecords(attempt, outcome);
   const evidence = await uploadAll(parts.plane, attempt);
+  point("artifacts.uploaded");
   const manifest = manifestOf({
     attemptId: grant.attempt_id,
     jobType: grant.spec.job_type,
@@ -75,7 +77,9 @@ async function tell(parts: RunnerParts, attempt: Attempt, completion: Completion
   const until = performance.now() + 2 * attempt.grant.lease_ms + MARGIN_MS;
   while (!attempt.lost && performance.now() < until) {
     try {
+      point("completion.before");
       await parts.plane.complete(attempt.grant.attempt_id, completion);
+      point("completion.after");
       return;
     } catch (error) {
       if (error instanceof AimError) return parts.log("completion_refused", error);

@@ -4,6 +4,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "./plane.ts";
+import type { Row } from "./stored.ts";
 
 const INSTALLED = "/usr/lib/postgresql";
 const START_MS = 60_000;
@@ -11,6 +12,8 @@ const START_MS = 60_000;
 export interface TestPostgres {
   /** A fresh, empty database; answers its URL. */
   readonly createDatabase: () => string;
+  /** The rows that a query of a database finds. */
+  readonly rows: (url: string, query: string) => readonly Row[];
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
@@ -47,6 +50,12 @@ export async function startPostgres(): Promise<TestPostgres> {
       const name = `aim_${databases}`;
       sql(`CREATE DATABASE ${name}`);
       return `postgres://aim@/${name}?host=${encodeURIComponent(home)}`;
+    },
+    rows: (url, query) => {
+      const text = `SELECT coalesce(json_agg(found), '[]') FROM (${query}) AS found`;
+      const maxBuffer = 2 ** 30;
+      const found = execFileSync(join(programs, "psql"), ["-qtAc", text, url], { maxBuffer });
+      return JSON.parse(found.toString()) as Row[];
     },
     [Symbol.asyncDispose]: async () => {
       server.kill("SIGINT");

@@ -6,8 +6,15 @@ import { makeFolder } from "./plane.ts";
 
 type Table = "jobs" | "attempts" | "events" | "revisions" | "bundles" | "seals";
 
-/** How many rows a table of the plane's database holds. The plane keeps its files locked, so a copy is read. */
+export type Row = Readonly<Record<string, string | number | null>>;
+
+/** How many rows a table of the plane's database holds. */
 export function countRows(stateDir: string, table: Table): number {
+  return Number(storedRows(stateDir, `SELECT count(*) AS n FROM ${table}`)[0]?.["n"]);
+}
+
+/** The rows that a query finds. The plane keeps its files locked, so a copy is read. */
+export function storedRows(stateDir: string, query: string): readonly Row[] {
   const folder = makeFolder("copy");
   for (const name of ["aim.sqlite", "aim.sqlite-wal"]) {
     const from = join(stateDir, name);
@@ -15,8 +22,7 @@ export function countRows(stateDir: string, table: Table): number {
   }
   const database = new DatabaseSync(join(folder, "aim.sqlite"));
   try {
-    const row = database.prepare(`SELECT count(*) AS n FROM ${table}`).get();
-    return Number(row?.["n"]);
+    return database.prepare(query).all() as Row[];
   } finally {
     database.close();
     rmSync(folder, { recursive: true, force: true });

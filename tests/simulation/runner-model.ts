@@ -159,11 +159,11 @@ function refused(error: unknown): typeof REFUSED {
   throw error;
 }
 
-function registration(id: string): Register {
+export function registration(id: string): Register {
   return {
     runner_instance_id: id,
     runner_kind: "process",
-    job_types: ["ansible.playbook.run"],
+    job_types: ["ansible.playbook.run", "ansible.inventory.validate"],
     slots: 1,
     runtime: {
       ansible_core: "2.19.11",

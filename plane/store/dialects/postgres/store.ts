@@ -1,5 +1,6 @@
 // The store of many planes: one PostgreSQL database, row locks instead of a single writer.
 import { AimError } from "@aim/contract";
+import { point } from "../../../base/point.ts";
 import type { Store } from "../../store.ts";
 import { READS, WRITES } from "../../uses/index.ts";
 import { connectPostgres, postgresRows } from "./dialect.ts";
@@ -29,9 +30,13 @@ export async function openPostgresStore(
     async (...args: readonly unknown[]) => {
       for (let tries = 1; ; tries += 1) {
         try {
-          return await db
-            .transaction()
-            .execute((transaction) => use({ db: transaction, rows: postgresRows }, ...args));
+          const value = await db.transaction().execute(async (transaction) => {
+            const written = await use({ db: transaction, rows: postgresRows }, ...args);
+            point("store.before_commit");
+            return written;
+          });
+          point("store.after_commit");
+          return value;
         } catch (error) {
           if (codeOf(error) === DISK_FULL) {
             throw new AimError("storage_full", undefined, { cause: error });

@@ -1,5 +1,6 @@
 // The uses bound to one open SQLite file, in whatever thread opened it.
 import { Kysely } from "kysely";
+import { point } from "../../../base/point.ts";
 import type { Schema } from "../../schema.ts";
 import { READS, WRITES } from "../../uses/index.ts";
 import { sqliteDialect, sqliteRows } from "./dialect.ts";
@@ -27,9 +28,13 @@ export function openUses(path: string): BoundUses {
     if (read !== undefined) return read(db, ...args);
     const write = writes.get(use) as AnyUse | undefined;
     if (write === undefined) throw new Error(`the store has no use ${use}`);
-    return db
-      .transaction()
-      .execute((transaction) => write({ db: transaction, rows: sqliteRows }, ...args));
+    const value = await db.transaction().execute(async (transaction) => {
+      const written = await write({ db: transaction, rows: sqliteRows }, ...args);
+      point("store.before_commit");
+      return written;
+    });
+    point("store.after_commit");
+    return value;
   }
 
   async function close(): Promise<void> {
