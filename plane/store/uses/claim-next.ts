@@ -90,8 +90,8 @@ async function find(write: Write, use: ClaimWaiting) {
     .selectAll("attempts")
     .select(["playbook", "title", "request_digest", "spec", "bundle_digest", "owner", "files"])
     .select(["jobs.created_ms as job_created_ms", "jobs.idempotency_key as job_idempotency_key"])
-    .where("attempts.id", "in", ({ selectFrom }) =>
-      before.unionAll(selectFrom(waiting).select("waiting.id")),
+    .where("attempts.id", "in", (where) =>
+      before.unionAll(where.selectFrom(waiting).select("waiting.id")),
     )
     .orderBy("attempts.created_ms")
     .orderBy("attempts.id")
