@@ -22,6 +22,8 @@ export interface PeerWork {
   readonly width: number;
   /** Jobs that one statement may take; 1 is one job at a time. */
   readonly batch: number;
+  /** Brings the filled database into the state of one that has run for a while. */
+  readonly settle: (url: string) => Promise<void>;
 }
 
 /** Its runner with its LISTEN, one connection for each concurrent job and two more, as its manual says. */
@@ -38,6 +40,7 @@ export async function graphileWorker(work: PeerWork): Promise<Timed> {
     await utils.addJobs(specs.slice(from, from + JOBS_PER_INSERT));
   }
   await utils.release();
+  await work.settle(url);
   const { pool } = connectPostgres(url, fail);
   const seen = new Set<unknown>();
   let start = Number.NaN;
@@ -79,6 +82,7 @@ export async function pgBoss(work: PeerWork): Promise<Timed> {
   for (let from = 0; from < jobs; from += JOBS_PER_INSERT) {
     await boss.insert("work", specs.slice(from, from + JOBS_PER_INSERT));
   }
+  await work.settle(url);
   const seen = new Set<string>();
   const start = performance.now();
   const worker = async (): Promise<void> => {

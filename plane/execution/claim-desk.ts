@@ -1,4 +1,5 @@
 // Serves claims that come at the same time in one transaction: what waits for the disk waits once for all of them.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../base/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { Claim, Claimed } from "../store/uses/claim-next.ts";
@@ -29,7 +30,8 @@ export function createClaimDesk({ store, clock, ttlMs }: ClaimDeskParts): ClaimD
 
   async function serve(): Promise<void> {
     serving = true;
-    while (waiting.length > 0) await serveSome(takeAlike());
+    // Those who heard at the same time ask again at the same time: one turn of the loop later all of them are here.
+    for (await nextTurn(); waiting.length > 0; await nextTurn()) await serveSome(takeAlike());
     serving = false;
   }
 
