@@ -136,10 +136,10 @@ export class Dispatcher {
   }
 
   async #next(runner: Register, claimId: string): Promise<Grant | null> {
-    const inspection = this.#parts.inspections.take(runner.job_types);
+    const id = runner.runner_instance_id;
+    const inspection = this.#parts.inspections.take(id, runner.job_types);
     if (inspection !== null) return inspection;
-    const claim = { runner: runner.runner_instance_id, claimId };
-    const claimed = await this.#desk.claim(claim, runner.job_types);
+    const claimed = await this.#desk.claim({ runner: id, claimId }, runner.job_types);
     return claimed === null ? null : this.#grantOf(claimed);
   }
 

@@ -10,7 +10,14 @@ export interface Question {
 interface Open {
   readonly grant: InspectionGrant;
   readonly settle: (answer: unknown) => void;
-  taken: boolean;
+  /** The runner that was asked; null while nobody was. */
+  takenBy: string | null;
+}
+
+export interface Answered {
+  readonly inspectionId: string;
+  readonly runner: string;
+  readonly answer: unknown;
 }
 
 const TIMEOUT_MS = 60_000;
@@ -18,9 +25,9 @@ const TIMEOUT_MS = 60_000;
 export interface Inspections {
   /** Resolves with the driver's answer; rejects with `runner_unavailable` when none comes in time. */
   readonly ask: (question: Question) => Promise<unknown>;
-  readonly take: (jobTypes: readonly string[]) => InspectionGrant | null;
-  /** Answers false when nobody waits for this inspection any more. */
-  readonly settle: (inspectionId: string, answer: unknown) => boolean;
+  readonly take: (runner: string, jobTypes: readonly string[]) => InspectionGrant | null;
+  /** Answers false when nobody waits for this answer of this runner any more. */
+  readonly settle: (answered: Answered) => boolean;
 }
 
 export function createInspections(newId: () => string, wake: () => void): Inspections {
@@ -34,7 +41,7 @@ export function createInspections(newId: () => string, wake: () => void): Inspec
         reject(new AimError("runner_unavailable"));
       }, TIMEOUT_MS);
       open.set(inspection_id, {
-        taken: false,
+        takenBy: null,
         settle: (answer) => {
           clearTimeout(timer);
           open.delete(inspection_id);
@@ -53,19 +60,21 @@ export function createInspections(newId: () => string, wake: () => void): Inspec
     });
   }
 
-  function take(jobTypes: readonly string[]): InspectionGrant | null {
+  function take(runner: string, jobTypes: readonly string[]): InspectionGrant | null {
     for (const inspection of open.values()) {
-      if (inspection.taken || !jobTypes.includes(inspection.grant.job_type)) continue;
-      inspection.taken = true;
+      const taken = inspection.takenBy !== null;
+      if (taken || !jobTypes.includes(inspection.grant.job_type)) continue;
+      inspection.takenBy = runner;
       return inspection.grant;
     }
     return null;
   }
 
-  function settle(inspectionId: string, answer: unknown): boolean {
+  function settle({ inspectionId, runner, answer }: Answered): boolean {
     const inspection = open.get(inspectionId);
-    inspection?.settle(answer);
-    return inspection !== undefined;
+    if (inspection?.takenBy !== runner) return false;
+    inspection.settle(answer);
+    return true;
   }
 
   return { ask, take, settle };

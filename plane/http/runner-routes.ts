@@ -96,7 +96,12 @@ export function addRunnerRoutes(
   app.post(ROUTES.inspected.path, { bodyLimit: COMPLETION_BYTES_MAX }, async (request, reply) => {
     const { inspection_id = "" } = request.params as { inspection_id?: string };
     const report = check(InspectionReportSchema, request.body);
-    if (!parts.inspections.settle(inspection_id, report.inspection)) {
+    const answered = {
+      inspectionId: inspection_id,
+      runner: report.runner_instance_id,
+      answer: report.inspection,
+    };
+    if (!parts.inspections.settle(answered)) {
       throw new AimError("not_found");
     }
     return sendResponse(reply, {});

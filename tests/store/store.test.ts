@@ -89,6 +89,33 @@ describe.for([["sqlite"], ["postgres"]] as const)("the store on %s", ([dialect])
     expect(await claim("clm_3")).toBeNull();
   });
 
+  test("a claim that comes many times at the same moment gets one attempt", async () => {
+    for (let key = 0; key < 8; key += 1) await enqueue(store, `k${key}`);
+    const claims = await Promise.all(Array.from({ length: 8 }, () => claim("clm_same")));
+    const again = await claim("clm_same");
+    const ids = new Set(claims.flatMap((claimed) => claimed?.attempt.id ?? []));
+    expect([...ids]).toEqual([again?.attempt.id]);
+  });
+
+  test("claims of one batch each get their own, and those that come too many get nothing", async () => {
+    const waiting = [await enqueue(store, "a"), await enqueue(store, "b")];
+    const first = await claim("clm_1");
+    const answers = await store.claimWaiting({
+      claims: ["clm_1", "clm_2", "clm_3"].map((claimId) => ({ runner: "rnr_1", claimId })),
+      ttlMs: TTL_MS,
+      jobTypes: ["ansible.playbook.run"],
+      now: NOW,
+    });
+    expect(first?.attempt.id).toBe(waiting[0]?.id);
+    expect(answers.map((claimed) => claimed?.attempt.id ?? null)).toEqual([
+      waiting[0]?.id,
+      waiting[1]?.id,
+      null,
+    ]);
+    const { attempt } = (await store.readAttempt({ attemptId: waiting[1]?.id ?? "" })) ?? {};
+    expect(attempt).toMatchObject({ state: "leased", epoch: 1, claimId: "clm_2", started: NOW });
+  });
+
   test("many claims at once never hand one attempt to two", async () => {
     for (let key = 0; key < 20; key += 1) await enqueue(store, `k${key}`);
     const claims = await Promise.all(

@@ -3,7 +3,7 @@ export const jobs: readonly string[] = [
   `ALTER TABLE attempts ADD COLUMN idempotency_key TEXT`,
   `CREATE UNIQUE INDEX attempts_by_key ON attempts (job_id, idempotency_key)
      WHERE idempotency_key IS NOT NULL`,
-  `CREATE INDEX attempts_by_claim ON attempts (claim_id) WHERE claim_id IS NOT NULL`,
+  `CREATE UNIQUE INDEX attempts_by_claim ON attempts (claim_id) WHERE claim_id IS NOT NULL`,
   `CREATE INDEX attempts_held ON attempts (runner)
      WHERE state IN ('leased', 'preparing', 'running', 'finalizing', 'cancelling')`,
   `CREATE INDEX attempts_by_deadline ON attempts (deadline_ms) WHERE state = 'queued'`,

@@ -32,7 +32,10 @@ export function connectPostgres(url: string, onLost: (error: Error) => void): Po
     application_name: "aimd",
     pipeline: true,
   });
-  pool.on("error", onLost);
+  pool.on("error", (error) => {
+    // A pool that ended still has connections that are being closed: what becomes of them is nobody's loss.
+    if (!pool.ending) onLost(error);
+  });
   return {
     pool,
     db: new Kysely<Schema>({ dialect: new PostgresDialect({ pool: sparing(pool) }) }),

@@ -6,8 +6,8 @@ import { READS, WRITES } from "../../uses/index.ts";
 import { connectPostgres, postgresRows } from "./dialect.ts";
 import { migratePostgres } from "./migrate.ts";
 
-/** Two transactions met; the one that lost is done again. Serialization failure and deadlock. */
-const MET = new Set(["40001", "40P01"]);
+/** Two transactions met; the one that lost is done again. Serialization failure, deadlock, and a claim that came twice. */
+const MET = new Set(["40001", "40P01", "23505"]);
 const TRIES_MAX = 5;
 const DISK_FULL = "53100";
 
