@@ -11,7 +11,8 @@ import { makeFolder, startPlane, until } from "../harness/plane.ts";
 import { hold } from "./holder.ts";
 import { createWall, HOUR_MS, SHIFTED, TEN_YEARS_MS } from "./wall.ts";
 
-const TTL_S = 2;
+/** Long enough for a machine that others load too. */
+const TTL_S = 4;
 const TIMEOUT_S = 3;
 const GRACE_S = 1;
 /** By then every attempt must have ended, whatever the wall says. */
@@ -87,7 +88,7 @@ const SLOW = `- name: Slow
     - name: Begin
       ansible.builtin.ping:
     - name: Outlive some leases
-      ansible.builtin.command: sleep 6
+      ansible.builtin.command: sleep 9
       changed_when: false
 `;
 
