@@ -294,3 +294,34 @@ export {
 } from "./states.ts";
 export type { AttemptState, Effect, Evidence, FailureCategory, RemoteWork } from "./states.ts";
 export { parseStrict } from "./strict-json.ts";
+export {
+  LoggedInSchema,
+  LoginSchema,
+  MadeTokenSchema,
+  NewTokenSchema,
+  NewUserSchema,
+  PASSWORD_CODE_POINTS,
+  PasswordChangeSchema,
+  RolesSchema,
+  ServiceNameSchema,
+  SetupSchema,
+  TOKEN_TTL_S,
+  TokenSchema,
+  UserChangeSchema,
+  UserCodeSchema,
+  UserNameSchema,
+  UserSchema,
+} from "./users.ts";
+export type {
+  LoggedIn,
+  Login,
+  MadeToken,
+  NewToken,
+  NewUser,
+  PasswordChange,
+  Setup,
+  TokenView,
+  UserChange,
+  UserCode,
+  UserView,
+} from "./users.ts";

@@ -1,5 +1,6 @@
 // The API as an OpenAPI 3.1 document, made of the route table and the schemas: nothing in it is written twice.
 import { Type, type TSchema } from "typebox";
+import { PrincipalSchema } from "./access.ts";
 import { CapabilitiesSchema, PRODUCT_VERSION } from "./capabilities.ts";
 import { DELIVERY_STATES, DeliverySchema } from "./callbacks.ts";
 import { ProblemDetailsSchema } from "./errors.ts";
@@ -46,6 +47,19 @@ import {
   UploadedSchema,
 } from "./runner-protocol.ts";
 import { AttemptStateSchema } from "./states.ts";
+import {
+  LoggedInSchema,
+  LoginSchema,
+  MadeTokenSchema,
+  NewTokenSchema,
+  NewUserSchema,
+  PasswordChangeSchema,
+  SetupSchema,
+  TokenSchema,
+  UserChangeSchema,
+  UserCodeSchema,
+  UserSchema,
+} from "./users.ts";
 
 interface Shape {
   /** JSON body, or `bytes`. */
@@ -93,6 +107,18 @@ const SHAPES: Readonly<Record<RouteName, Shape>> = {
   runnerList: { answer: Type.Array(RunnerSchema) },
   runnerDrain: { answer: nothing },
   openapi: { answer: Type.Object({ openapi: Type.Literal("3.1.0") }) },
+  login: { body: LoginSchema, answer: LoggedInSchema },
+  setup: { body: SetupSchema, answer: LoggedInSchema },
+  logout: { answer: nothing },
+  session: { answer: PrincipalSchema },
+  passwordChange: { body: PasswordChangeSchema, answer: nothing },
+  userList: { answer: Type.Array(UserSchema) },
+  userCreate: { body: NewUserSchema, answer: UserCodeSchema, status: 201 },
+  userChange: { body: UserChangeSchema, answer: UserSchema },
+  passwordReset: { answer: UserCodeSchema },
+  tokenList: { answer: Type.Array(TokenSchema) },
+  tokenCreate: { body: NewTokenSchema, answer: MadeTokenSchema, status: 201 },
+  tokenRevoke: { answer: nothing },
   health: { answer: Type.Object({ ok: Type.Literal(true) }) },
   credentials: {
     body: CredentialsSchema,
@@ -131,12 +157,15 @@ const NAMED: ReadonlyMap<TSchema, string> = new Map<TSchema, string>([
   [JobRequestSchema, "JobRequest"],
   [JobSchema, "Job"],
   [ManifestSchema, "Manifest"],
+  [PrincipalSchema, "Principal"],
   [ProblemDetailsSchema, "Problem"],
   [RetryRequestSchema, "RetryRequest"],
   [RunnerSchema, "Runner"],
   [RunStatusSchema, "RunStatus"],
   [SealEnvelopeSchema, "SealEnvelope"],
+  [TokenSchema, "Token"],
   [UsageSchema, "Usage"],
+  [UserSchema, "User"],
 ]);
 
 type Document = Readonly<Record<string, unknown>>;
