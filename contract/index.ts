@@ -12,6 +12,8 @@ export {
   RoleSchema,
 } from "./access.ts";
 export type { Action, GrantedRole, Principal, PrincipalKind, Reach, Role } from "./access.ts";
+export { ExecutionSettingSchema, RevisionSchema } from "./approvals.ts";
+export type { ExecutionSetting, RevisionView } from "./approvals.ts";
 export {
   CALLBACKS_MAX,
   CALLBACK_CONTENT_TYPE,

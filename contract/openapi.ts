@@ -1,6 +1,7 @@
 // The API as an OpenAPI 3.1 document, made of the route table and the schemas: nothing in it is written twice.
 import { Type, type TSchema } from "typebox";
 import { PrincipalSchema } from "./access.ts";
+import { ExecutionSettingSchema, RevisionSchema } from "./approvals.ts";
 import { CapabilitiesSchema, PRODUCT_VERSION } from "./capabilities.ts";
 import { DELIVERY_STATES, DeliverySchema } from "./callbacks.ts";
 import { ProblemDetailsSchema } from "./errors.ts";
@@ -112,6 +113,10 @@ const SHAPES: Readonly<Record<RouteName, Shape>> = {
   logout: { answer: nothing },
   session: { answer: PrincipalSchema },
   passwordChange: { body: PasswordChangeSchema, answer: nothing },
+  revisionList: { query: { waiting: Type.String() }, answer: Type.Array(RevisionSchema) },
+  revision: { answer: RevisionSchema },
+  approve: { answer: RevisionSchema },
+  executionSetting: { body: ExecutionSettingSchema, answer: ExecutionSettingSchema },
   userList: { answer: Type.Array(UserSchema) },
   userCreate: { body: NewUserSchema, answer: UserCodeSchema, status: 201 },
   userChange: { body: UserChangeSchema, answer: UserSchema },
@@ -160,6 +165,7 @@ const NAMED: ReadonlyMap<TSchema, string> = new Map<TSchema, string>([
   [PrincipalSchema, "Principal"],
   [ProblemDetailsSchema, "Problem"],
   [RetryRequestSchema, "RetryRequest"],
+  [RevisionSchema, "Revision"],
   [RunnerSchema, "Runner"],
   [RunStatusSchema, "RunStatus"],
   [SealEnvelopeSchema, "SealEnvelope"],

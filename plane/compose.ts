@@ -7,7 +7,7 @@ import { newId } from "./base/ids.ts";
 import { createClock, wallNow } from "./base/clock.ts";
 import type { Settings } from "./config/settings.ts";
 import { placesIn } from "./config/settings.ts";
-import { createCatalog } from "./core/catalog.ts";
+import { approvalFinder, createCatalog } from "./core/catalog.ts";
 import { createCore, withPersonalProjects } from "./core/core.ts";
 import { createCredentialDesk } from "./core/credentials.ts";
 import { createLogins } from "./core/logins.ts";
@@ -98,7 +98,7 @@ export async function compose(
     findEntry: withPersonalProjects(createCatalog(settings.catalog), { store }),
     credentials,
     sealer,
-    enabled: settings.enabled,
+    ...permissions(settings, store),
   };
   return {
     ...parts,
@@ -107,6 +107,16 @@ export async function compose(
     drafts,
     ...composeAccess(parts),
     guard: composeGuard(settings, parts),
+  };
+}
+
+function permissions(
+  { catalog, enabled }: Settings,
+  store: Pick<CoreParts["store"], "readExecution">,
+): Pick<CoreParts, "asksApproval" | "mayExecute"> {
+  return {
+    mayExecute: async () => enabled && (await store.readExecution()),
+    asksApproval: approvalFinder(catalog),
   };
 }
 

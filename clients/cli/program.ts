@@ -1,6 +1,7 @@
 // Every command and flag stands in declarations/. A command's own code is loaded only when it is called: help stays fast.
 import { Command, CommanderError } from "commander";
 import { declareLogin, declareTokens, declareUsers } from "./declarations/access.ts";
+import { declareApprovals, declareExecution } from "./declarations/approvals.ts";
 import { declareDeliveries, declareEvidence } from "./declarations/evidence.ts";
 import { declareJobs } from "./declarations/jobs.ts";
 import { examples, type End } from "./declarations/options.ts";
@@ -70,5 +71,7 @@ function declare(end: End): Command {
   declareLogin(program, end);
   declareUsers(program, end);
   declareTokens(program, end);
+  declareApprovals(program, end);
+  declareExecution(program, end);
   return program;
 }

@@ -1,12 +1,14 @@
 // Users, sessions and tokens as typed functions.
 import {
   pathOf,
+  type ExecutionSetting,
   type LoggedIn,
   type Login,
   type MadeToken,
   type NewToken,
   type NewUser,
   type Principal,
+  type RevisionView,
   type Setup,
   type TokenView,
   type UserChange,
@@ -30,6 +32,12 @@ export interface AccessCalls {
   tokens(): Promise<readonly TokenView[]>;
   createToken(token: NewToken): Promise<MadeToken>;
   revokeToken(tokenId: string): Promise<void>;
+  /** Revisions that may still be executed; only those that need an approval when asked. */
+  revisions(waiting?: boolean): Promise<readonly RevisionView[]>;
+  revision(revision: string): Promise<RevisionView>;
+  approve(revision: string): Promise<RevisionView>;
+  /** Switches execution on or off for everybody; answers what holds now. */
+  setExecution(enabled: boolean): Promise<ExecutionSetting>;
 }
 
 export function accessCalls(json: Json): AccessCalls {
@@ -47,6 +55,16 @@ export function accessCalls(json: Json): AccessCalls {
     resetPassword: (user_id) => post(pathOf("passwordReset", { user_id })),
     tokens: () => get(pathOf("tokenList")),
     createToken: (token) => post(pathOf("tokenCreate"), token),
+    revisions: (waiting = false) =>
+      get(`${pathOf("revisionList")}${waiting ? "?waiting=true" : ""}`),
+    revision: (revision) => get(pathOf("revision", { revision })),
+    approve: (revision) => post(pathOf("approve", { revision })),
+    setExecution: (enabled) =>
+      json({
+        method: "PUT",
+        path: pathOf("executionSetting"),
+        body: JSON.stringify({ enabled }),
+      }),
     revokeToken: async (token_id) => void (await post(pathOf("tokenRevoke", { token_id }))),
   };
 }

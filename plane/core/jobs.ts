@@ -94,6 +94,7 @@ async function accept(parts: CoreParts, who: Principal, request: JobRequest): Pr
   const { spec } = request;
   const { customer: of, job_type: jobType } = spec;
   requireIn(who, "job.execute", { customer: of, jobType, code: "unknown_customer" });
+  await requireNoWayRound(parts, who, of);
   checkSpec(spec);
   const { customer, job_type: title } = spec;
   const before = await parts.store.readAccepted({ customer, key: spec.idempotency_key });
@@ -110,6 +111,16 @@ async function accept(parts: CoreParts, who: Principal, request: JobRequest): Pr
   const wanted = { spec, credentials, title, playbook: title, revision: null, approvedBy: null };
   const { attempt, job } = await acceptJob(parts, who, wanted);
   return acceptedView(attempt, job);
+}
+
+/** A control plane has approvals of its own; a person does not go round those of the catalog. */
+async function requireNoWayRound(
+  parts: CoreParts,
+  who: Principal,
+  customer: string,
+): Promise<void> {
+  const person = who.kind === "user" || who.kind === "token";
+  if (person && (await parts.asksApproval(customer))) throw new AimError("approval_required");
 }
 
 export interface NewJob {
@@ -199,7 +210,7 @@ async function withCredentials(
   { spec, credentials, attemptId }: Handover,
   create: () => Promise<CreatedJob>,
 ): Promise<Extract<CreatedJob, { ok: true }>> {
-  if (!parts.enabled) throw new AimError("not_enabled");
+  if (!(await parts.mayExecute())) throw new AimError("not_enabled");
   if (!parts.dispatcher.admitting) throw new AimError("shutting_down");
   parts.credentials.assign(credentials, attemptId, Object.keys(spec.secrets));
   let fresh = false;

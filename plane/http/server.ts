@@ -18,6 +18,7 @@ import {
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFleetRoutes } from "./fleet-routes.ts";
 import { addJobRoutes } from "./job-routes.ts";
+import { addApprovalRoutes, addSettingRoutes } from "./approval-routes.ts";
 import { checkSite } from "./csrf.ts";
 import { refuseCredentialsInUrl, sayHeaders } from "./headers.ts";
 import { askWhoComes, createDoor, LOCAL_DOOR } from "./identity.ts";
@@ -105,6 +106,8 @@ function addClientFace(app: FastifyInstance, face: "local" | ClientFace, parts: 
   addFleetRoutes(app, parts);
   const limits = face === "local" ? NO_LIMITS : parts.limits;
   addLoginRoutes(app, { logins: parts.logins, limits }, cookie);
+  addApprovalRoutes(app, parts);
+  addSettingRoutes(app, parts);
   addUserRoutes(app, parts);
   addTokenRoutes(app, parts);
   if (face !== "local") return;

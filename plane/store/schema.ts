@@ -13,6 +13,8 @@ export interface Schema {
     expires_ms: number;
     used_by: string | null;
     owner: string;
+    /** JSON of what was shown at the last preparation. */
+    review: string;
   };
   jobs: {
     id: string;

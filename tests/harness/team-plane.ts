@@ -52,7 +52,7 @@ export function grant(role: Role, customer: string | null = "acme"): GrantedRole
 }
 
 export async function startTeamPlane(
-  options: { readonly tls?: boolean; readonly home?: string } = {},
+  options: { readonly tls?: boolean; readonly home?: string; readonly runner?: boolean } = {},
 ): Promise<TeamPlane> {
   const home = options.home ?? makeFolder("team");
   const certificates = options.tls === true ? makeCertificates(home) : null;
@@ -61,8 +61,13 @@ export async function startTeamPlane(
     certificates === null ? [] : ["--tls-cert", certificates.cert, "--tls-key", certificates.key];
   const plane = await startPlane({
     home,
-    runner: false,
-    arguments: ["--no-runner", "--listen", `127.0.0.1:${port}`, ...tls],
+    runner: options.runner ?? false,
+    arguments: [
+      ...(options.runner === true ? [] : ["--no-runner"]),
+      "--listen",
+      `127.0.0.1:${port}`,
+      ...tls,
+    ],
   });
   let printed = "";
   plane.process.stdout?.setEncoding("utf8").on("data", (text: string) => (printed += text));

@@ -23,6 +23,8 @@ export const users: readonly string[] = [
      revision TEXT PRIMARY KEY NOT NULL REFERENCES revisions (revision), customer_id TEXT NOT NULL,
      approved_by TEXT NOT NULL, approved_by_name TEXT NOT NULL,
      approved_ms BIGINT NOT NULL, expires_ms BIGINT NOT NULL)`,
+  // What was shown of a revision; nothing of those from before, which end within the hour.
+  `ALTER TABLE revisions ADD COLUMN review TEXT NOT NULL DEFAULT '{}'`,
   `ALTER TABLE jobs ADD COLUMN approved_by TEXT`,
   // Whoever holds a stream open asks for this number and reads rights anew when it has changed.
   `INSERT INTO meta (key, value) VALUES ('rights_epoch', '0')`,

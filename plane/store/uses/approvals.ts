@@ -66,6 +66,7 @@ export async function listRevisions(
     .selectFrom("revisions")
     .selectAll()
     .where("used_by", "is", null)
+    .where("review", "<>", "{}")
     .where("expires_ms", ">", Math.round(use.now))
     .orderBy("created_ms", "desc")
     .limit(use.limit)
