@@ -12,6 +12,8 @@ export {
   RoleSchema,
 } from "./access.ts";
 export type { Action, GrantedRole, Principal, PrincipalKind, Reach, Role } from "./access.ts";
+export { ExecutionSettingSchema, RevisionSchema } from "./approvals.ts";
+export type { ExecutionSetting, RevisionView } from "./approvals.ts";
 export {
   CALLBACKS_MAX,
   CALLBACK_CONTENT_TYPE,
@@ -108,6 +110,8 @@ export {
   RunnerInstanceIdSchema,
   Sha256Schema,
   TimestampSchema,
+  TokenIdSchema,
+  UserIdSchema,
 } from "./ids.ts";
 export type { IdPrefix, Timestamp } from "./ids.ts";
 export {
@@ -292,3 +296,34 @@ export {
 } from "./states.ts";
 export type { AttemptState, Effect, Evidence, FailureCategory, RemoteWork } from "./states.ts";
 export { parseStrict } from "./strict-json.ts";
+export {
+  LoggedInSchema,
+  LoginSchema,
+  MadeTokenSchema,
+  NewTokenSchema,
+  NewUserSchema,
+  PASSWORD_CODE_POINTS,
+  PasswordChangeSchema,
+  RolesSchema,
+  ServiceNameSchema,
+  SetupSchema,
+  TOKEN_TTL_S,
+  TokenSchema,
+  UserChangeSchema,
+  UserCodeSchema,
+  UserNameSchema,
+  UserSchema,
+} from "./users.ts";
+export type {
+  LoggedIn,
+  Login,
+  MadeToken,
+  NewToken,
+  NewUser,
+  PasswordChange,
+  Setup,
+  TokenView,
+  UserChange,
+  UserCode,
+  UserView,
+} from "./users.ts";

@@ -124,6 +124,8 @@ export const JobSchema = Type.Object(
     plan_node_id: orNull(CorrelationIdSchema),
     node_run_id: orNull(CorrelationIdSchema),
     created_at: TimestampSchema,
+    /** Name of whoever approved its revision; absent where nobody had to. */
+    approved_by: Type.Optional(Type.String()),
     attempt_count: Type.Integer({ minimum: 1 }),
     /** Oldest first; a list of jobs holds only the newest of each. */
     attempts: Type.Array(AttemptSchema),

@@ -1,5 +1,7 @@
 // The API as an OpenAPI 3.1 document, made of the route table and the schemas: nothing in it is written twice.
 import { Type, type TSchema } from "typebox";
+import { PrincipalSchema } from "./access.ts";
+import { ExecutionSettingSchema, RevisionSchema } from "./approvals.ts";
 import { CapabilitiesSchema, PRODUCT_VERSION } from "./capabilities.ts";
 import { DELIVERY_STATES, DeliverySchema } from "./callbacks.ts";
 import { ProblemDetailsSchema } from "./errors.ts";
@@ -46,6 +48,19 @@ import {
   UploadedSchema,
 } from "./runner-protocol.ts";
 import { AttemptStateSchema } from "./states.ts";
+import {
+  LoggedInSchema,
+  LoginSchema,
+  MadeTokenSchema,
+  NewTokenSchema,
+  NewUserSchema,
+  PasswordChangeSchema,
+  SetupSchema,
+  TokenSchema,
+  UserChangeSchema,
+  UserCodeSchema,
+  UserSchema,
+} from "./users.ts";
 
 interface Shape {
   /** JSON body, or `bytes`. */
@@ -93,6 +108,22 @@ const SHAPES: Readonly<Record<RouteName, Shape>> = {
   runnerList: { answer: Type.Array(RunnerSchema) },
   runnerDrain: { answer: nothing },
   openapi: { answer: Type.Object({ openapi: Type.Literal("3.1.0") }) },
+  login: { body: LoginSchema, answer: LoggedInSchema },
+  setup: { body: SetupSchema, answer: LoggedInSchema },
+  logout: { answer: nothing },
+  session: { answer: PrincipalSchema },
+  passwordChange: { body: PasswordChangeSchema, answer: nothing },
+  revisionList: { query: { waiting: Type.String() }, answer: Type.Array(RevisionSchema) },
+  revision: { answer: RevisionSchema },
+  approve: { answer: RevisionSchema },
+  executionSetting: { body: ExecutionSettingSchema, answer: ExecutionSettingSchema },
+  userList: { answer: Type.Array(UserSchema) },
+  userCreate: { body: NewUserSchema, answer: UserCodeSchema, status: 201 },
+  userChange: { body: UserChangeSchema, answer: UserSchema },
+  passwordReset: { answer: UserCodeSchema },
+  tokenList: { answer: Type.Array(TokenSchema) },
+  tokenCreate: { body: NewTokenSchema, answer: MadeTokenSchema, status: 201 },
+  tokenRevoke: { answer: nothing },
   health: { answer: Type.Object({ ok: Type.Literal(true) }) },
   credentials: {
     body: CredentialsSchema,
@@ -131,12 +162,16 @@ const NAMED: ReadonlyMap<TSchema, string> = new Map<TSchema, string>([
   [JobRequestSchema, "JobRequest"],
   [JobSchema, "Job"],
   [ManifestSchema, "Manifest"],
+  [PrincipalSchema, "Principal"],
   [ProblemDetailsSchema, "Problem"],
   [RetryRequestSchema, "RetryRequest"],
+  [RevisionSchema, "Revision"],
   [RunnerSchema, "Runner"],
   [RunStatusSchema, "RunStatus"],
   [SealEnvelopeSchema, "SealEnvelope"],
+  [TokenSchema, "Token"],
   [UsageSchema, "Usage"],
+  [UserSchema, "User"],
 ]);
 
 type Document = Readonly<Record<string, unknown>>;

@@ -113,6 +113,16 @@ export const ReviewSchema = Type.Object(
     findings_omitted: Type.Integer({ minimum: 0 }),
     command: Type.Array(Type.String()),
     expires_at: TimestampSchema,
+    /** There where somebody else has to approve: by whom they did, or null. */
+    approval: Type.Optional(
+      Type.Object(
+        {
+          required: Type.Boolean(),
+          by: Type.Union([Type.String(), Type.Null()]),
+        },
+        { additionalProperties: false },
+      ),
+    ),
   },
   { additionalProperties: false },
 );

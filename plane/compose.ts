@@ -1,14 +1,16 @@
 // The one place that knows every concrete part and puts them together.
 import type { Logger } from "pino";
+import { createPasswords } from "./auth/passwords.ts";
 import { openTokenKey } from "./auth/token-key.ts";
 import { createRunnerTokens, type RunnerTokens } from "./auth/tokens.ts";
 import { newId } from "./base/ids.ts";
 import { createClock, wallNow } from "./base/clock.ts";
 import type { Settings } from "./config/settings.ts";
 import { placesIn } from "./config/settings.ts";
-import { createCatalog } from "./core/catalog.ts";
+import { approvalFinder, createCatalog } from "./core/catalog.ts";
 import { createCore, withPersonalProjects } from "./core/core.ts";
 import { createCredentialDesk } from "./core/credentials.ts";
+import { createLogins } from "./core/logins.ts";
 import type { CoreParts } from "./core/parts.ts";
 import { openSealKey } from "./core/seal-key.ts";
 import { createSealer } from "./core/seal.ts";
@@ -16,6 +18,8 @@ import { CLAIM_TOPIC, Dispatcher, OUTBOX_TOPIC } from "./execution/dispatcher.ts
 import { createInspections } from "./execution/inspections.ts";
 import { createSignals } from "./execution/signals.ts";
 import type { ClientRouteParts } from "./http/client-routes.ts";
+import { createLimits } from "./http/limits.ts";
+import type { LoginRouteParts } from "./http/login-routes.ts";
 import { createTokenGuard, type RunnerGuard } from "./http/runner-guard.ts";
 import type { RunnerRouteParts } from "./http/runner-routes.ts";
 import { resolveHere } from "./outbox/address.ts";
@@ -29,7 +33,7 @@ import { openPostgresStore } from "./store/dialects/postgres/store.ts";
 import { openSqliteStore } from "./store/dialects/sqlite/store.ts";
 import { StoreRefused } from "./store/refused.ts";
 
-export interface Composed extends ClientRouteParts, RunnerRouteParts {
+export interface Composed extends ClientRouteParts, RunnerRouteParts, LoginRouteParts {
   readonly outbox: Outbox;
   /** Lets runners of other machines in; null where none are served. */
   readonly guard: RunnerGuard | null;
@@ -94,14 +98,32 @@ export async function compose(
     findEntry: withPersonalProjects(createCatalog(settings.catalog), { store }),
     credentials,
     sealer,
-    enabled: settings.enabled,
+    ...permissions(settings, store),
   };
   return {
     ...parts,
     core: createCore(parts),
     outbox,
     drafts,
+    ...composeAccess(parts),
     guard: composeGuard(settings, parts),
+  };
+}
+
+function permissions(
+  { catalog, enabled }: Settings,
+  store: Pick<CoreParts["store"], "readExecution">,
+): Pick<CoreParts, "asksApproval" | "mayExecute"> {
+  return {
+    mayExecute: async () => enabled && (await store.readExecution()),
+    asksApproval: approvalFinder(catalog),
+  };
+}
+
+function composeAccess(parts: CoreParts): LoginRouteParts {
+  return {
+    logins: createLogins({ ...parts, passwords: createPasswords() }),
+    limits: createLimits(parts.clock.now),
   };
 }
 

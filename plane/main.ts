@@ -57,10 +57,8 @@ async function serve(settings: Settings): Promise<void> {
   const runners = createServer("runner", parts, log);
   await listenLocally(runners, places.runnerSocket);
   await listenLocally(clients, places.clientSocket);
-  const { listen, runnerListen } = settings;
-  const tcp = listen === null ? null : createServer("tcp", parts, log);
-  if (listen !== null) await tcp?.listen(listen);
-  const remote = await listenForRunners(runnerListen, parts, log);
+  const tcp = await listenForClients(settings.listen, parts, log);
+  const remote = await listenForRunners(settings.runnerListen, parts, log);
   parts.dispatcher.watch(fail);
   parts.outbox.start(fail);
   const runner = settings.embeddedRunner ? startEmbeddedRunner(settings.stateDir, log) : null;
@@ -89,6 +87,22 @@ async function serve(settings: Settings): Promise<void> {
     watchIdleness(watched, () => void stop());
   }
   process.stdout.write(`${JSON.stringify({ ready: true, socket: places.clientSocket })}\n`);
+}
+
+async function listenForClients(
+  at: Settings["listen"],
+  parts: Composed,
+  log: Logger,
+): Promise<ReturnType<typeof createServer> | null> {
+  if (at === null) return null;
+  const server = createServer({ clients: { tls: at.tls } }, parts, log);
+  await server.listen({ host: at.host, port: at.port });
+  const code = await parts.logins.firstCode();
+  // The one secret that this process ever prints: whoever reads its output owns the installation anyway.
+  if (code !== null) {
+    process.stdout.write(`first administrator: aimctl login --setup ${code}\n`);
+  }
+  return server;
 }
 
 async function listenForRunners(

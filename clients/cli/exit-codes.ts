@@ -40,6 +40,13 @@ const BY_PROBLEM: Partial<Record<ProblemCode, ExitCode>> = {
   not_enabled: EXIT.notPermitted,
   local_only: EXIT.notPermitted,
   unauthenticated: EXIT.notPermitted,
+  login_refused: EXIT.notPermitted,
+  setup_refused: EXIT.notPermitted,
+  not_permitted: EXIT.notPermitted,
+  roles_exceed: EXIT.notPermitted,
+  approval_required: EXIT.notPermitted,
+  approval_own: EXIT.notPermitted,
+  too_many_requests: EXIT.unavailable,
 };
 
 /** The status for a run's result. What nobody knows comes first: it must never look like an ordinary failure. */

@@ -1,5 +1,7 @@
 // Every command and flag stands in declarations/. A command's own code is loaded only when it is called: help stays fast.
 import { Command, CommanderError } from "commander";
+import { declareLogin, declareTokens, declareUsers } from "./declarations/access.ts";
+import { declareApprovals, declareExecution } from "./declarations/approvals.ts";
 import { declareDeliveries, declareEvidence } from "./declarations/evidence.ts";
 import { declareJobs } from "./declarations/jobs.ts";
 import { examples, type End } from "./declarations/options.ts";
@@ -48,6 +50,9 @@ function declare(end: End): Command {
       "--state <dir>",
       "state folder (default: $AIM_STATE_DIR, else $XDG_STATE_HOME/aim, else ~/.local/state/aim)",
     )
+    .option("--url <url>", "a plane elsewhere: https://HOST[:PORT]")
+    .option("--context <name>", "a plane that one is logged in to; local for that of this machine")
+    .option("--ca <file>", "authority that made the plane's certificate, as PEM")
     .option("--version", "print the version");
   examples(program, [
     "aimctl run site.yml -i inventory.ini",
@@ -63,5 +68,10 @@ function declare(end: End): Command {
   declareDeliveries(program, end);
   declareRunners(program, end);
   declarePlane(program, end);
+  declareLogin(program, end);
+  declareUsers(program, end);
+  declareTokens(program, end);
+  declareApprovals(program, end);
+  declareExecution(program, end);
   return program;
 }

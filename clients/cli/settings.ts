@@ -1,5 +1,5 @@
 // Where things are and how the terminal wants to be spoken to. The only place of the CLI that reads the environment.
-import { homedir } from "node:os";
+import { homedir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { CliFault } from "./fault.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -7,6 +7,12 @@ import { EXIT } from "./exit-codes.ts";
 export interface GlobalFlags {
   readonly socket?: string;
   readonly state?: string;
+  /** Address of a plane elsewhere. */
+  readonly url?: string;
+  /** Name of a plane that one is logged in to. */
+  readonly context?: string;
+  /** File of the authority that made the plane's certificate. */
+  readonly ca?: string;
 }
 
 export interface Places {
@@ -41,6 +47,22 @@ function defaultStateDir(): string {
   // The XDG rules say that a relative value is to be ignored.
   if (stateHome?.startsWith("/") === true) return join(stateHome, "aim");
   return join(homedir(), ".local", "state", "aim");
+}
+
+export function configDir(): string {
+  const configHome = process.env["XDG_CONFIG_HOME"];
+  if (configHome?.startsWith("/") === true) return join(configHome, "aim");
+  return join(homedir(), ".config", "aim");
+}
+
+/** File with the token of a program; a token itself stands in no environment. */
+export function tokenFile(): string | null {
+  const path = process.env["AIM_TOKEN_FILE"] ?? "";
+  return path === "" ? null : resolve(path);
+}
+
+export function userName(): string {
+  return userInfo().username;
 }
 
 export function defaultKnownHosts(): string {

@@ -3,6 +3,7 @@ import { createClientOver, type Client } from "./client.ts";
 import { nodeTransport, type Address } from "./node-transport.ts";
 
 export { createClientOver } from "./client.ts";
+export type { AccessCalls } from "./access.ts";
 export type { Client, Execution, Reconnection, RunLine, StreamOptions } from "./client.ts";
 export { CLIENT_FAULTS, ClientError, isAimError, isClientError } from "./client-error.ts";
 export type { ClientFaultCode } from "./client-error.ts";

@@ -1,6 +1,6 @@
 // Calls over a UNIX socket or TCP with node:http. The only part of the SDK that a browser cannot load.
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
-import { request as httpsRequest } from "node:https";
+import { request as httpsRequest, type RequestOptions as HttpsOptions } from "node:https";
 import { ClientError } from "./client-error.ts";
 import type { Answer, Call, Transport } from "./transport.ts";
 
@@ -8,11 +8,16 @@ export type Address =
   | { readonly socketPath: string }
   | {
       /** `http:` or `https:` address of a plane, with or without a path before `/v1`. */ readonly url: string;
+      /** Sent with every call: a token stands in `authorization`. */
+      readonly headers?: Readonly<Record<string, string>>;
+      /** PEM of the authority that made the plane's certificate; the machine's own ones when absent. */
+      readonly ca?: string;
     };
 
 /** One connection for each call, closed with its answer: a held connection would keep the process alive. */
 export function nodeTransport(address: Address): Transport {
   const { options, prefix, secure } = target(address);
+  const more = "url" in address ? address.headers : {};
   return (call) =>
     new Promise((resolve, reject) => {
       const settings: RequestOptions = {
@@ -20,7 +25,7 @@ export function nodeTransport(address: Address): Transport {
         agent: false,
         method: call.method,
         path: prefix + call.path,
-        headers: headers(call),
+        headers: { ...more, ...headers(call) },
       };
       if (call.signal !== undefined) settings.signal = call.signal;
       const send = secure ? httpsRequest : httpRequest;
@@ -34,13 +39,17 @@ export function nodeTransport(address: Address): Transport {
     });
 }
 
-function target(address: Address): { options: RequestOptions; prefix: string; secure: boolean } {
+function target(address: Address): { options: HttpsOptions; prefix: string; secure: boolean } {
   if ("socketPath" in address) {
     return { options: { socketPath: address.socketPath }, prefix: "", secure: false };
   }
   const url = new URL(address.url);
   return {
-    options: { hostname: url.hostname.replaceAll(/^\[|\]$/g, ""), port: url.port },
+    options: {
+      hostname: url.hostname.replaceAll(/^\[|\]$/g, ""),
+      port: url.port,
+      ...(address.ca === undefined ? {} : { ca: address.ca }),
+    },
     prefix: url.pathname.replace(/\/$/, ""),
     secure: url.protocol === "https:",
   };

@@ -52,6 +52,17 @@ test("runners elsewhere are heard with a certificate and its key only", () => {
   }
 });
 
+test("clients elsewhere are heard by TLS only, and without it nobody but this machine is", () => {
+  const tls = ["--tls-cert", cert, "--tls-key", key];
+  for (const host of ["127.0.0.1", "127.8.8.8", "[::1]", "localhost"]) {
+    expect(serve("--listen", `${host}:8080`).listen).toMatchObject({ port: 8080, tls: null });
+  }
+  for (const host of ["0.0.0.0", "[::]", "192.0.2.1", "127.0.0.1.example", "plane.example"]) {
+    expect(() => serve("--listen", `${host}:8080`)).toThrow(UsageError);
+    expect(serve("--listen", `${host}:8443`, ...tls).listen?.tls).toMatchObject({});
+  }
+});
+
 test("a token is asked for by name, for an hour and every job type unless told otherwise", () => {
   const asked = { stateDir: "/srv/aim", name: "depot-1" };
   expect(tokenFor("--name", "depot-1")).toEqual({ ...asked, jobTypes: null, ttlMs: 3_600_000 });

@@ -9,9 +9,10 @@ export interface Settings {
   readonly catalog: string | null;
   /** PostgreSQL URL; null for the SQLite file in the state folder. */
   readonly database: string | null;
-  readonly listen: { readonly host: string; readonly port: number } | null;
-  /** Where runners on other machines are heard, with certificate and key as PEM. */
-  readonly runnerListen: RunnerListen | null;
+  /** Where clients are heard by TCP; without TLS on loopback only. */
+  readonly listen: Listen<Tls | null> | null;
+  /** Where runners on other machines are heard. */
+  readonly runnerListen: Listen<Tls> | null;
   readonly embeddedRunner: boolean;
   readonly enabled: boolean;
   /** End after this long without a live attempt or an open request; null for never. */
@@ -22,10 +23,16 @@ export interface Settings {
   readonly allowCallbackLoopback: boolean;
 }
 
-export interface RunnerListen {
+/** Certificate and key as PEM. */
+export interface Tls {
+  readonly cert: string;
+  readonly key: string;
+}
+
+interface Listen<T> {
   readonly host: string;
   readonly port: number;
-  readonly tls: { readonly cert: string; readonly key: string };
+  readonly tls: T;
 }
 
 export class UsageError extends Error {
@@ -37,9 +44,9 @@ export const USAGE = `aimd serve --state DIR [options]
   --state DIR          folder of the database, the kept bytes and the sockets
   --catalog DIR        folder of customers; without it only a caller's own projects run
   --database-file FILE file that holds the URL of a PostgreSQL database (default: SQLite in the state folder)
-  --listen HOST:PORT   also serve clients on TCP
+  --listen HOST:PORT   also serve clients on TCP, by TLS with the two options below; without them on loopback only
   --runner-listen HOST:PORT
-                       also serve runners on other machines, by TLS; needs the two options below
+                       also serve runners on other machines; needs the two options below
   --tls-cert FILE      certificate of this plane and those it was made by, as PEM
   --tls-key FILE       its private key, as PEM
   --no-runner          start no runner beside the plane
@@ -72,8 +79,7 @@ export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): S
     stateDir: stateDirOf(values.state, env),
     catalog: values.catalog === undefined ? null : absolute(values.catalog),
     database: values["database-file"] === undefined ? null : readUrl(values["database-file"]),
-    listen: values.listen === undefined ? null : address("listen", values.listen),
-    runnerListen: runnerListen(values["runner-listen"], values["tls-cert"], values["tls-key"]),
+    ...listeners(values),
     embeddedRunner: values["no-runner"] !== true,
     enabled: values["no-execution"] !== true,
     idleExitMs: seconds("idle-exit-s", values["idle-exit-s"]),
@@ -144,14 +150,32 @@ function stateDirOf(state: string | undefined, env: NodeJS.ProcessEnv): string {
   return absolute(stateDir);
 }
 
-function runnerListen(
-  listen: string | undefined,
-  certFile: string | undefined,
-  keyFile: string | undefined,
-): RunnerListen | null {
-  if (listen === undefined && certFile === undefined && keyFile === undefined) return null;
-  if (listen === undefined || certFile === undefined || keyFile === undefined) {
-    throw new UsageError("--runner-listen, --tls-cert and --tls-key belong together");
+type Values = ReturnType<typeof parse<typeof SERVE_OPTIONS>>;
+
+function listeners(values: Values): Pick<Settings, "listen" | "runnerListen"> {
+  const { listen, "runner-listen": runner } = values;
+  const tls = readTls(values["tls-cert"], values["tls-key"]);
+  if (tls !== null && listen === undefined && runner === undefined) {
+    throw new UsageError("--tls-cert and --tls-key need --listen or --runner-listen");
+  }
+  if (runner !== undefined && tls === null) {
+    throw new UsageError("--runner-listen needs --tls-cert and --tls-key");
+  }
+  const clients = listen === undefined ? null : { ...address("listen", listen), tls };
+  if (clients !== null && tls === null && !LOOPBACK.test(clients.host)) {
+    throw new UsageError("--listen without --tls-cert and --tls-key takes a loopback address");
+  }
+  const runnerListen =
+    runner === undefined || tls === null ? null : { ...address("runner-listen", runner), tls };
+  return { listen: clients, runnerListen };
+}
+
+const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/;
+
+function readTls(certFile: string | undefined, keyFile: string | undefined): Tls | null {
+  if (certFile === undefined && keyFile === undefined) return null;
+  if (certFile === undefined || keyFile === undefined) {
+    throw new UsageError("--tls-cert and --tls-key belong together");
   }
   const tls = { cert: readFile("tls-cert", certFile), key: readFile("tls-key", keyFile) };
   try {
@@ -161,7 +185,7 @@ function runnerListen(
       cause: error,
     });
   }
-  return { ...address("runner-listen", listen), tls };
+  return tls;
 }
 
 function readFile(option: string, path: string): string {

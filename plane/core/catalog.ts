@@ -35,6 +35,8 @@ const PlaybookSchema = Type.Object(
     credentials: Type.Optional(Type.Array(SlotNameSchema, { maxItems: 32 })),
     network: Type.Optional(Type.Array(NetworkRuleSchema, { maxItems: 1000 })),
     destructive: Type.Optional(Type.Boolean()),
+    /** Somebody else has to approve each revision before it runs. */
+    approval: Type.Optional(Type.Literal("required")),
     /** Who is told of each run. */
     callbacks: Type.Optional(Type.Array(CallbackSchema, { maxItems: CALLBACKS_MAX })),
     operation_result: Type.Optional(
@@ -108,6 +110,16 @@ export function createCatalog(folder: string | null): FindEntry {
         settings.playbook === undefined ? null : `project/${inside("", settings.playbook)}`,
       limit: null,
     };
+  };
+}
+
+/** Whether some playbook of the customer asks for approval: then nobody goes round it with a specification of their own. */
+export function approvalFinder(folder: string | null): (customer: string) => Promise<boolean> {
+  return async (customer) => {
+    const names = folder === null ? [] : await readdir(folder).catch(() => []);
+    if (folder === null || !names.includes(customer)) return false;
+    const { playbooks } = await readCustomer(join(folder, customer));
+    return Object.values(playbooks).some(({ approval }) => approval === "required");
   };
 }
 

@@ -58,7 +58,7 @@ export function createCore(parts: CoreParts): Core {
       target_outcomes: TARGET_OUTCOME_SCHEMA,
       operation_results: true,
       raw_task_output: false,
-      enabled: parts.enabled,
+      enabled: await parts.mayExecute(),
       runtime_ready: runtime !== null,
       runtime,
     };

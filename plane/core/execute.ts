@@ -8,6 +8,7 @@ import {
 } from "@aim/contract";
 import { sha256 } from "../store/blobs.ts";
 import type { Attempt } from "../execution/attempt.ts";
+import { requireApproval } from "./approvals.ts";
 import { snapshot } from "./bundle.ts";
 import { acceptJob } from "./jobs.ts";
 import type { CoreParts } from "./parts.ts";
@@ -20,7 +21,7 @@ export async function execute(
   who: Principal,
   operation: OperationOf<"execute">,
 ): Promise<Attempt> {
-  if (!parts.enabled) throw new AimError("not_enabled");
+  if (!(await parts.mayExecute())) throw new AimError("not_enabled");
   const { request, revision } = operation;
   requireIn(who, "job.execute", { customer: request.customer, code: "unknown_customer" });
   const facts = await checkRevision(parts, request, revision);
@@ -31,6 +32,7 @@ export async function execute(
     title: entry.settings.title,
     playbook: request.playbook,
     revision,
+    approvedBy: await requireApproval(parts, who, { entry, revision }),
   });
   // A used revision is never run again, not even by its own caller.
   if (!accepted.fresh) throw new AimError("revision_used");

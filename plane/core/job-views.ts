@@ -61,6 +61,7 @@ export function jobView(job: Job, count: number, attempts: readonly AttemptView[
     plan_node_id: spec.plan_node_id ?? null,
     node_run_id: spec.node_run_id ?? null,
     created_at: formatTimestamp(job.created),
+    ...(job.approvedBy === null ? {} : { approved_by: job.approvedBy }),
     attempt_count: count,
     attempts: [...attempts],
   };

@@ -94,6 +94,7 @@ async function accept(parts: CoreParts, who: Principal, request: JobRequest): Pr
   const { spec } = request;
   const { customer: of, job_type: jobType } = spec;
   requireIn(who, "job.execute", { customer: of, jobType, code: "unknown_customer" });
+  await requireNoWayRound(parts, who, of);
   checkSpec(spec);
   const { customer, job_type: title } = spec;
   const before = await parts.store.readAccepted({ customer, key: spec.idempotency_key });
@@ -107,9 +108,19 @@ async function accept(parts: CoreParts, who: Principal, request: JobRequest): Pr
   if (files === null) throw new AimError("bundle_unknown", "/spec/source/bundle_digest");
   await checkContent(parts, spec, files);
   const { credentials_id: credentials } = request;
-  const wanted = { spec, credentials, title, playbook: title, revision: null };
+  const wanted = { spec, credentials, title, playbook: title, revision: null, approvedBy: null };
   const { attempt, job } = await acceptJob(parts, who, wanted);
   return acceptedView(attempt, job);
+}
+
+/** A control plane has approvals of its own; a person does not go round those of the catalog. */
+async function requireNoWayRound(
+  parts: CoreParts,
+  who: Principal,
+  customer: string,
+): Promise<void> {
+  const person = who.kind === "user" || who.kind === "token";
+  if (person && (await parts.asksApproval(customer))) throw new AimError("approval_required");
 }
 
 export interface NewJob {
@@ -121,6 +132,8 @@ export interface NewJob {
   readonly playbook: string;
   /** The reviewed revision that this job uses up, or null. */
   readonly revision: string | null;
+  /** Name of whoever approved the revision; null where none had to. */
+  readonly approvedBy: string | null;
 }
 
 /** Makes the job durable and wakes whoever waits for it. From then on it goes on by itself. */
@@ -151,6 +164,7 @@ export async function acceptJob(
     bundleDigest: spec.source.bundle_digest,
     created: now,
     owner: who.id,
+    approvedBy: wanted.approvedBy,
   };
   const handover = { spec, credentials, attemptId: attempt.id };
   const created = await withCredentials(parts, handover, () =>
@@ -196,7 +210,7 @@ async function withCredentials(
   { spec, credentials, attemptId }: Handover,
   create: () => Promise<CreatedJob>,
 ): Promise<Extract<CreatedJob, { ok: true }>> {
-  if (!parts.enabled) throw new AimError("not_enabled");
+  if (!(await parts.mayExecute())) throw new AimError("not_enabled");
   if (!parts.dispatcher.admitting) throw new AimError("shutting_down");
   parts.credentials.assign(credentials, attemptId, Object.keys(spec.secrets));
   let fresh = false;

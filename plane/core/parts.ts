@@ -23,6 +23,8 @@ export interface CoreParts {
   readonly findEntry: FindEntry;
   readonly credentials: CredentialDesk;
   readonly sealer: Sealer;
-  /** The administrator's switch. */
-  readonly enabled: boolean;
+  /** The administrator's switch, read anew each time. */
+  readonly mayExecute: () => Promise<boolean>;
+  /** Whether some playbook of a customer asks for approval. */
+  readonly asksApproval: (customer: string) => Promise<boolean>;
 }

@@ -109,6 +109,7 @@ async function settle(parts: CoreParts, looked: Looked): Promise<Prepared> {
     findings_omitted: inspection.findings_omitted,
     command: [...inspection.command],
     expires_at: formatTimestamp(expires),
+    ...(await approvalOf(parts, entry, revision)),
   };
   await parts.store.saveRevision({
     bundleDigest: taken.digest,
@@ -123,9 +124,20 @@ async function settle(parts: CoreParts, looked: Looked): Promise<Prepared> {
       expires,
       usedBy: null,
       owner: who.id,
+      review: canonicalJson(review),
     },
   });
   return { request: normalized, revision, review };
+}
+
+async function approvalOf(
+  parts: CoreParts,
+  entry: Entry,
+  revision: string,
+): Promise<Pick<Review, "approval">> {
+  if (entry.settings.approval !== "required") return {};
+  const approval = await parts.store.readApproval({ revision, now: parts.clock.now() });
+  return { approval: { required: true, by: approval?.byName ?? null } };
 }
 
 /** What a catalog entry says, without where it lies on this machine. */

@@ -9,6 +9,7 @@ import {
   type ProblemDetails,
   type WireLine,
 } from "@aim/contract";
+import { TooMany } from "./limits.ts";
 
 export const NDJSON = "application/x-ndjson; charset=utf-8";
 const PROBLEM_JSON = "application/problem+json; charset=utf-8";
@@ -30,6 +31,7 @@ export function sendJson(reply: FastifyReply, body: unknown): FastifyReply {
 
 function toProblem(error: unknown, request: FastifyRequest): AimError {
   if (error instanceof AimError) return error;
+  if (error instanceof TooMany) return new AimError("too_many_requests");
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new AimError("request_too_large");
   if (typeof statusCode === "number" && statusCode < 500) return new AimError("invalid_request");
@@ -42,6 +44,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   const status = isProblemCode(problem.code) ? PROBLEMS[problem.code][0] : 500;
   const { lines = false } = request.routeOptions.config as { lines?: boolean };
   void reply.code(status);
+  if (error instanceof TooMany) void reply.header("retry-after", error.retryAfterS);
   if (lines) void reply.type(NDJSON).send(line({ type: "error", error: problem.toProblem() }));
   else void reply.type(PROBLEM_JSON).send(JSON.stringify(detailsOf(problem, status)));
 }

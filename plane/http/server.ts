@@ -8,7 +8,7 @@ import Fastify, {
   type FastifyInstance,
   type FastifyServerOptions,
 } from "fastify";
-import { AimError, OPERATION_BYTES_MAX, parseStrict } from "@aim/contract";
+import { OPERATION_BYTES_MAX, parseStrict } from "@aim/contract";
 import { point } from "../base/point.ts";
 import {
   addClientRoutes,
@@ -19,22 +19,41 @@ import {
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFleetRoutes } from "./fleet-routes.ts";
 import { addJobRoutes } from "./job-routes.ts";
-import { askWhoComes, identifyLocally } from "./identity.ts";
+import { addApprovalRoutes, addSettingRoutes } from "./approval-routes.ts";
+import { checkSite } from "./csrf.ts";
+import { refuseCredentialsInUrl, sayHeaders } from "./headers.ts";
+import { askWhoComes, createDoor, LOCAL_DOOR } from "./identity.ts";
+import { NO_LIMITS } from "./limits.ts";
+import { addLoginRoutes, cookieStyle, type LoginRouteParts } from "./login-routes.ts";
 import { IN_LINES, sendProblem } from "./reply.ts";
 import { LOCAL_GUARD, type RunnerGuard } from "./runner-guard.ts";
 import { addRunnerRoutes, type RunnerRouteParts } from "./runner-routes.ts";
+import { clientErrorHandler, endStalledBodies, SERVER_BOUNDS } from "./slow-requests.ts";
+import { addTokenRoutes, addUserRoutes } from "./user-routes.ts";
+
+interface Tls {
+  readonly cert: string;
+  readonly key: string;
+}
 
 /** Runners on other machines: TLS with a certificate, and a guard that asks for tokens. */
 export interface RemoteFace {
-  readonly tls: { readonly cert: string; readonly key: string };
+  readonly tls: Tls;
   readonly guard: RunnerGuard;
 }
 
-export type Face = "local" | "tcp" | "runner" | RemoteFace;
+/** Clients by TCP, who bring a token or a session; without TLS on loopback only. */
+export interface ClientFace {
+  readonly clients: { readonly tls: Tls | null };
+}
+
+export type Face = "local" | "runner" | RemoteFace | ClientFace;
+
+type ServerParts = ClientRouteParts & RunnerRouteParts & LoginRouteParts;
 
 export function createServer(
   face: Face,
-  parts: ClientRouteParts & RunnerRouteParts,
+  parts: ServerParts,
   logger: FastifyBaseLogger,
 ): FastifyInstance {
   const app = listenerOf(face, {
@@ -43,7 +62,7 @@ export function createServer(
     bodyLimit: OPERATION_BYTES_MAX,
     requestTimeout: 0,
     // Open streams end with the process that closes: readers resume by sequence. What a runner has begun to say is heard.
-    forceCloseConnections: face === "runner" || typeof face === "object" ? "idle" : true,
+    forceCloseConnections: isForRunners(face) ? "idle" : true,
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "string" }, (_, text, done) => {
@@ -66,37 +85,57 @@ export function createServer(
   app.addHook("onResponse", async ({ method }) => {
     if (method !== "GET") point("http.after_answer");
   });
-  if (typeof face === "object" || face === "runner") {
+  if (isForRunners(face)) {
     app.addHook("onRoute", (route) => {
       route.config = { ...route.config, ...IN_LINES.config };
     });
-    addRunnerRoutes(app, parts, typeof face === "object" ? face.guard : LOCAL_GUARD);
-  } else {
-    askWhoComes(
-      app,
-      face === "local"
-        ? identifyLocally
-        : () => {
-            throw new AimError("unauthenticated");
-          },
-    );
-    addClientRoutes(app, parts);
-    addEvidenceRoutes(app, parts);
-    addJobRoutes(app, parts);
-    addFleetRoutes(app, parts);
-  }
-  if (face === "local") {
-    addLocalRoutes(app, parts);
-    addDeliveryRoutes(app, parts);
-  }
+    addRunnerRoutes(app, parts, face === "runner" ? LOCAL_GUARD : face.guard);
+  } else addClientFace(app, face, parts);
   return app;
+}
+
+function isForRunners(face: Face): face is "runner" | RemoteFace {
+  return face === "runner" || (typeof face === "object" && "guard" in face);
+}
+
+function addClientFace(app: FastifyInstance, face: "local" | ClientFace, parts: ServerParts): void {
+  const tls = face !== "local" && face.clients.tls !== null;
+  const cookie = cookieStyle(tls);
+  sayHeaders(app, tls);
+  refuseCredentialsInUrl(app);
+  if (face !== "local") {
+    endStalledBodies(app);
+    app.addHook("onRequest", async (request) => checkSite(request));
+  }
+  askWhoComes(
+    app,
+    face === "local" ? LOCAL_DOOR : createDoor(parts.logins, cookie.name, parts.limits),
+  );
+  addClientRoutes(app, parts);
+  addEvidenceRoutes(app, parts);
+  addJobRoutes(app, parts);
+  addFleetRoutes(app, parts);
+  const limits = face === "local" ? NO_LIMITS : parts.limits;
+  addLoginRoutes(app, { logins: parts.logins, limits }, cookie);
+  addApprovalRoutes(app, parts);
+  addSettingRoutes(app, parts);
+  addUserRoutes(app, parts);
+  addTokenRoutes(app, parts);
+  if (face !== "local") return;
+  addLocalRoutes(app, parts);
+  addDeliveryRoutes(app, parts);
 }
 
 function listenerOf(face: Face, options: FastifyServerOptions): FastifyInstance {
   if (typeof face !== "object") return Fastify(options);
-  const https = { ...face.tls, minVersion: "TLSv1.2" } as const;
+  const clients = "clients" in face;
+  const tls = clients ? face.clients.tls : face.tls;
+  const bounds = clients ? SERVER_BOUNDS : {};
+  const bounded = clients ? { ...options, ...SERVER_BOUNDS, clientErrorHandler } : options;
+  if (tls === null) return Fastify({ ...bounded, http: bounds });
+  const https = { ...tls, ...bounds, minVersion: "TLSv1.2", handshakeTimeout: 10_000 } as const;
   // Fastify's types tell the two kinds of server apart; a route does not.
-  const safely = { ...options, https } as unknown as FastifyHttpsOptions<Server>;
+  const safely = { ...bounded, https } as unknown as FastifyHttpsOptions<Server>;
   return Fastify(safely);
 }
 

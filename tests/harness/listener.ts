@@ -29,3 +29,14 @@ export async function openListener(): Promise<Listener> {
     },
   };
 }
+
+/** A port on loopback that nobody holds right now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}

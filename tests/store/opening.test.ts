@@ -51,7 +51,9 @@ test("a file of a newer release is refused and not changed", () => {
 test("what never changes cannot be changed, not even by SQL", () => {
   const database = openSqlite(path);
   migrateSqlite(database);
-  database.exec(`INSERT INTO jobs VALUES ('j', 'c', 'p', 't', 'k', 'd', '{}', 'b', 1, 'local')`);
+  database.exec(
+    `INSERT INTO jobs VALUES ('j', 'c', 'p', 't', 'k', 'd', '{}', 'b', 1, 'local', NULL)`,
+  );
   const columns = database.prepare("PRAGMA table_info(attempts)").all() as { name: string }[];
   const values = columns.map(({ name }) => {
     if (name === "job_id") return "'j'";

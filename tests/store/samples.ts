@@ -57,6 +57,7 @@ export function aJob(key: string): Job {
     bundleDigest: DIGEST,
     created: NOW,
     owner: "local",
+    approvedBy: null,
   };
 }
 
@@ -75,6 +76,7 @@ export async function saveRevision(store: Store, revision: string): Promise<void
       expires: NOW + 1_000,
       usedBy: null,
       owner: "local",
+      review: '{"job_type":"ansible.playbook.run"}',
     },
   });
 }

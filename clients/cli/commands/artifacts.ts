@@ -1,18 +1,19 @@
 // `aimctl artifacts list|get`: the list of a run's bundle, or the checked bytes of one part of it.
 import type { Manifest } from "@aim/contract";
-import { createClient, type Client } from "@aim/sdk";
+import { type Client } from "@aim/sdk";
+import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible, visibleDocument } from "../render/escape.ts";
 import { tableLines } from "../render/table.ts";
-import { places, type GlobalFlags } from "../settings.ts";
+import type { GlobalFlags } from "../settings.ts";
 
 export interface ArtifactsFlags extends GlobalFlags {
   readonly output: "text" | "json";
 }
 
 export async function listArtifacts(runId: string, flags: ArtifactsFlags): Promise<ExitCode> {
-  const client = createClient({ socketPath: places(flags).socketPath });
+  const client = connect(flags);
   const manifest = await client.artifacts(runId);
   const text = flags.output === "json" ? JSON.stringify(manifest) : listing(manifest);
   process.stdout.write(`${text}\n`);
@@ -24,7 +25,7 @@ export async function getArtifact(
   path: string,
   flags: GlobalFlags,
 ): Promise<ExitCode> {
-  const client = createClient({ socketPath: places(flags).socketPath });
+  const client = connect(flags);
   await writeArtifact(client, await client.artifacts(runId), path);
   return EXIT.ok;
 }

@@ -1,11 +1,12 @@
 // `aimctl cancel`: asks for a stop and waits until the run has ended, whichever way.
 import { isTerminal as isTerminalState, type RunResult, type RunStatus } from "@aim/contract";
-import { createClient, type Client } from "@aim/sdk";
+import { type Client } from "@aim/sdk";
+import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible } from "../render/escape.ts";
 import { onInterrupt } from "../run/interrupt.ts";
-import { places, type GlobalFlags } from "../settings.ts";
+import type { GlobalFlags } from "../settings.ts";
 
 export interface CancelFlags extends GlobalFlags {
   /** False for `--no-wait`. */
@@ -14,7 +15,7 @@ export interface CancelFlags extends GlobalFlags {
 }
 
 export async function cancel(runId: string, flags: CancelFlags): Promise<ExitCode> {
-  const client = createClient({ socketPath: places(flags).socketPath });
+  const client = connect(flags);
   const asked = await client.cancel(runId);
   if (!flags.wait || isTerminalState(asked.state)) {
     write(flags, asked, `Cancel asked, state ${visible(asked.state)}.`);

@@ -1,16 +1,16 @@
 // `aimctl capabilities`: what the plane can do, each fact by itself.
 import type { Capabilities } from "@aim/contract";
-import { createClient } from "@aim/sdk";
+import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { visible } from "../render/escape.ts";
-import { places, type GlobalFlags } from "../settings.ts";
+import type { GlobalFlags } from "../settings.ts";
 
 export interface CapabilitiesFlags extends GlobalFlags {
   readonly output: "text" | "json";
 }
 
 export async function capabilities(flags: CapabilitiesFlags): Promise<ExitCode> {
-  const found = await createClient({ socketPath: places(flags).socketPath }).capabilities();
+  const found = await connect(flags).capabilities();
   const text = flags.output === "json" ? JSON.stringify(found) : factLines(found).join("\n");
   process.stdout.write(`${text}\n`);
   return EXIT.ok;

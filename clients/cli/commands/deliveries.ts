@@ -1,10 +1,10 @@
 // `aimctl deliveries`: what callbacks were told, what waits, what was given up; and sends one of the last once more.
 import type { Delivery } from "@aim/contract";
-import { createClient } from "@aim/sdk";
+import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { visible } from "../render/escape.ts";
 import { tableLines } from "../render/table.ts";
-import { places, type GlobalFlags } from "../settings.ts";
+import type { GlobalFlags } from "../settings.ts";
 
 export interface DeliveriesFlags extends GlobalFlags {
   readonly output: "text" | "json";
@@ -12,7 +12,7 @@ export interface DeliveriesFlags extends GlobalFlags {
 }
 
 export async function deliveries(flags: DeliveriesFlags): Promise<ExitCode> {
-  const client = createClient({ socketPath: places(flags).socketPath });
+  const client = connect(flags);
   const found = await client.deliveries(flags.dead === true ? "dead" : undefined);
   const text = flags.output === "json" ? JSON.stringify(found) : table(found).join("\n");
   process.stdout.write(`${text}\n`);
@@ -39,7 +39,7 @@ export async function replay(
   callbackIndex: number,
   flags: GlobalFlags,
 ): Promise<ExitCode> {
-  const client = createClient({ socketPath: places(flags).socketPath });
+  const client = connect(flags);
   await client.replayDelivery({ event_id: eventId, callback_index: callbackIndex });
   process.stdout.write(`${visible(eventId)} is sent again.\n`);
   return EXIT.ok;

@@ -2,6 +2,7 @@
 import { ANSIBLE_CORE_VERSION, PRODUCT_VERSION, type Capabilities } from "@aim/contract";
 import { createClient } from "@aim/sdk";
 import { statSync } from "node:fs";
+import { requireLocal } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { ensurePlane, lastLogCodes, runAcceptance, stateDirFault } from "../personal-plane.ts";
@@ -34,6 +35,7 @@ interface Check {
 const NODE_MINIMUM = [24, 15] as const;
 
 export async function doctor(flags: DoctorFlags): Promise<ExitCode> {
+  requireLocal(flags);
   const where = places(flags);
   const paint = painter(wantsColor(flags.color, process.stdout));
   const checks: Check[] = [];

@@ -8,7 +8,6 @@ import {
   type RunResult,
 } from "@aim/contract";
 import {
-  createClient,
   EVIDENCE_FAULTS,
   isAimError,
   isClientError,
@@ -19,10 +18,11 @@ import {
   type EvidenceReport,
 } from "@aim/sdk";
 import { emptyAgain, makeEmpty, openFolder, writeNew } from "../evidence/folder.ts";
+import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible } from "../render/escape.ts";
-import { places, type GlobalFlags } from "../settings.ts";
+import type { GlobalFlags } from "../settings.ts";
 
 const LEFT_OUT: ReadonlySet<string> = new Set(["digest_mismatch", "stream_cut"]);
 
@@ -40,7 +40,7 @@ export async function exportEvidence(
   dir: string,
   flags: ExportFlags,
 ): Promise<ExitCode> {
-  const client = createClient({ socketPath: places(flags).socketPath });
+  const client = connect(flags);
   const bundle = await ask(client, runId);
   if (!(await makeEmpty(dir))) {
     throw new CliFault(EXIT.usage, `${visible(dir)} is not an empty folder and cannot become one.`);

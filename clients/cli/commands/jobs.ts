@@ -6,12 +6,13 @@ import {
   type JobView,
   type RetryHint,
 } from "@aim/contract";
-import { createClient, type Client } from "@aim/sdk";
+import { type Client } from "@aim/sdk";
+import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { visible } from "../render/escape.ts";
 import { tableLines } from "../render/table.ts";
 import type { Presentation } from "../run/present.ts";
-import { places, type GlobalFlags } from "../settings.ts";
+import type { GlobalFlags } from "../settings.ts";
 import { cancel, type CancelFlags } from "./cancel.ts";
 import { watch } from "./watch.ts";
 
@@ -51,7 +52,7 @@ export async function cancelJob(jobId: string, flags: JobCancelFlags): Promise<E
 }
 
 function clientOf(flags: GlobalFlags): Client {
-  return createClient({ socketPath: places(flags).socketPath });
+  return connect(flags);
 }
 
 async function newestRun(client: Client, jobId: string): Promise<string> {

@@ -8,7 +8,8 @@ import {
   type RunResult,
   type WireLine,
 } from "@aim/contract";
-import { createClient, isAimError, isClientError, type Client } from "@aim/sdk";
+import { isAimError, isClientError, type Client } from "@aim/sdk";
+import { connect } from "../connection.ts";
 import {
   EXIT,
   exitOfClientFault,
@@ -19,14 +20,13 @@ import {
 import { CliFault } from "../fault.ts";
 import { readCredentialsDescriptor, requirePrivateDescriptor } from "../run/credentials.ts";
 import { onInterrupt } from "../run/interrupt.ts";
-import { places, type GlobalFlags } from "../settings.ts";
+import type { GlobalFlags } from "../settings.ts";
 
 export interface RequestFlags extends GlobalFlags {
   readonly credentialsFd?: string;
 }
 
 export async function request(flags: RequestFlags): Promise<ExitCode> {
-  const { socketPath } = places(flags);
   try {
     const descriptor =
       flags.credentialsFd === undefined ? null : requirePrivateDescriptor(flags.credentialsFd);
@@ -34,7 +34,7 @@ export async function request(flags: RequestFlags): Promise<ExitCode> {
     if (descriptor !== null && input.operation !== "execute") {
       throw new CliFault(EXIT.usage, "--credentials-fd goes with the operation execute alone.");
     }
-    const client = createClient({ socketPath });
+    const client = connect(flags);
     const line =
       descriptor === null ? input.line : await withCredentials(client, input.line, descriptor);
     return await relay(client, line, input.operation === "execute");

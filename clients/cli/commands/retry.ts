@@ -1,13 +1,14 @@
 // `aimctl jobs retry`: one more attempt of an ended job. Asks where the last one may have left something behind.
 import { randomUUID } from "node:crypto";
 import { RETRY_REASONS, type JobView, type RetryRequest } from "@aim/contract";
-import { createClient, type Client } from "@aim/sdk";
+import { type Client } from "@aim/sdk";
+import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible } from "../render/escape.ts";
 import { readCredentialsDescriptor, requirePrivateDescriptor } from "../run/credentials.ts";
 import { ask, isTerminal } from "../run/terminal-input.ts";
-import { places, type GlobalFlags } from "../settings.ts";
+import type { GlobalFlags } from "../settings.ts";
 
 export interface RetryFlags extends GlobalFlags {
   readonly output: "text" | "json";
@@ -17,7 +18,7 @@ export interface RetryFlags extends GlobalFlags {
 }
 
 export async function retryJob(jobId: string, flags: RetryFlags): Promise<ExitCode> {
-  const client = createClient({ socketPath: places(flags).socketPath });
+  const client = connect(flags);
   const confirmed = flags.yes === true || (await confirm(await client.job(jobId)));
   if (!confirmed) {
     process.stderr.write("Nothing was run.\n");

@@ -1,6 +1,7 @@
 // `aimctl run`: register, prepare, review, confirm, execute, watch. In ansible-playbook's words.
 import type { Credentials, Prepared, RunRequest } from "@aim/contract";
 import { createClient, isAimError, type Client, type Execution } from "@aim/sdk";
+import { requireLocal } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { ensurePlane } from "../personal-plane.ts";
@@ -26,6 +27,7 @@ export interface RunFlags extends GlobalFlags, ProjectFlags, CredentialFlags, Pr
 }
 
 export async function run(playbook: string | undefined, flags: RunFlags): Promise<ExitCode> {
+  requireLocal(flags);
   const where = places(flags);
   if (flags.yes !== true && !isTerminal()) {
     throw new CliFault(

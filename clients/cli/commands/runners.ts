@@ -1,17 +1,17 @@
 // `aimctl runners list|drain`.
 import type { RunnerView } from "@aim/contract";
-import { createClient } from "@aim/sdk";
+import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { visible } from "../render/escape.ts";
 import { tableLines } from "../render/table.ts";
-import { places, type GlobalFlags } from "../settings.ts";
+import type { GlobalFlags } from "../settings.ts";
 
 export interface RunnersFlags extends GlobalFlags {
   readonly output: "text" | "json";
 }
 
 export async function listRunners(flags: RunnersFlags): Promise<ExitCode> {
-  const client = createClient({ socketPath: places(flags).socketPath });
+  const client = connect(flags);
   const found = await client.runners();
   const text = flags.output === "json" ? JSON.stringify(found) : table(found).join("\n");
   process.stdout.write(`${text}\n`);
@@ -19,7 +19,7 @@ export async function listRunners(flags: RunnersFlags): Promise<ExitCode> {
 }
 
 export async function drainRunner(id: string, flags: GlobalFlags): Promise<ExitCode> {
-  const client = createClient({ socketPath: places(flags).socketPath });
+  const client = connect(flags);
   await client.drainRunner(id);
   process.stdout.write(`${visible(id)} finishes what it holds and takes nothing more.\n`);
   return EXIT.ok;

@@ -1,12 +1,12 @@
 // `aimctl status`: where a run stands, or the newest runs as a table.
 import { isTerminal as isTerminalState, type RunStatus } from "@aim/contract";
-import { createClient } from "@aim/sdk";
+import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { visible } from "../render/escape.ts";
 import { endingLines } from "../render/recap.ts";
 import { painter, type Paint } from "../render/style.ts";
 import { tableLines } from "../render/table.ts";
-import { places, wantsColor, type ColorChoice, type GlobalFlags } from "../settings.ts";
+import { wantsColor, type ColorChoice, type GlobalFlags } from "../settings.ts";
 
 export interface StatusFlags extends GlobalFlags {
   readonly output: "text" | "json";
@@ -14,7 +14,7 @@ export interface StatusFlags extends GlobalFlags {
 }
 
 export async function status(runId: string | undefined, flags: StatusFlags): Promise<ExitCode> {
-  const client = createClient({ socketPath: places(flags).socketPath });
+  const client = connect(flags);
   const found = runId === undefined ? await client.runs() : await client.status(runId);
   const paint = painter(wantsColor(flags.color, process.stdout));
   process.stdout.write(

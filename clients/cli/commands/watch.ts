@@ -1,15 +1,15 @@
 // `aimctl watch`: shows a run from its start or from a sequence on, and goes on live.
-import { createClient } from "@aim/sdk";
+import { connect } from "../connection.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { presentRun, type Presentation } from "../run/present.ts";
-import { places, type GlobalFlags } from "../settings.ts";
+import type { GlobalFlags } from "../settings.ts";
 
 export interface WatchFlags extends GlobalFlags, Presentation {
   readonly after: number;
 }
 
 export function watch(runId: string, flags: WatchFlags): Promise<ExitCode> {
-  const client = createClient({ socketPath: places(flags).socketPath });
+  const client = connect(flags);
   const open = (signal: AbortSignal) => client.follow(runId, flags.after, { signal });
   return presentRun({ runId, open }, flags);
 }

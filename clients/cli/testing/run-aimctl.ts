@@ -42,11 +42,14 @@ export function startAimctl(words: readonly string[], options: StartOptions = {}
 }
 
 /** Both streams and the keyboard are one pseudo terminal of the given width. */
-export function startOnTerminal(words: readonly string[], options: { columns: number }): Started {
+export function startOnTerminal(
+  words: readonly string[],
+  options: { readonly columns: number; readonly env?: Readonly<Record<string, string>> },
+): Started {
   const command = [process.execPath, MAIN, ...words].map(quote).join(" ");
   const size = `stty cols ${options.columns} rows 40`;
   const started = spawn("script", ["-qfec", `${size}; exec ${command}`, "/dev/null"], {
-    env: environment({ TERM: "xterm-256color" }),
+    env: environment({ TERM: "xterm-256color", ...options.env }),
     stdio: ["pipe", "pipe", "pipe"],
   });
   return follow(started);

@@ -17,6 +17,8 @@ export interface StoredRevision {
   readonly usedBy: string | null;
   /** Id of the principal that prepared it. */
   readonly owner: string;
+  /** JSON of what was shown. */
+  readonly review: string;
 }
 
 export interface SaveRevision {
@@ -25,7 +27,7 @@ export interface SaveRevision {
   readonly files: readonly BundleFile[];
 }
 
-/** A revision prepared again before its use gets a new expiry. After its use the same content is another one. */
+/** A revision prepared again before its use gets a new expiry and is shown anew. After its use the same content is another one. */
 export async function saveRevision(write: Write, use: SaveRevision): Promise<void> {
   const { revision } = use;
   const { db } = write;
@@ -44,8 +46,11 @@ export async function saveRevision(write: Write, use: SaveRevision): Promise<voi
       expires_ms,
       used_by: null,
       owner: revision.owner,
+      review: revision.review,
     })
-    .onConflict((conflict) => conflict.column("revision").doUpdateSet({ expires_ms }))
+    .onConflict((conflict) =>
+      conflict.column("revision").doUpdateSet({ expires_ms, review: revision.review }),
+    )
     .execute();
 }
 
@@ -120,7 +125,7 @@ export async function readBundle(
   return row === undefined ? null : (JSON.parse(row.files) as BundleFile[]);
 }
 
-function revisionOf(row: Schema["revisions"]): StoredRevision {
+export function revisionOf(row: Schema["revisions"]): StoredRevision {
   return {
     revision: row.revision,
     customer: row.customer_id,
@@ -131,5 +136,6 @@ function revisionOf(row: Schema["revisions"]): StoredRevision {
     expires: row.expires_ms,
     usedBy: row.used_by,
     owner: row.owner,
+    review: row.review,
   };
 }

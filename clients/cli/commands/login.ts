@@ -1,0 +1,161 @@
+// `aimctl login|logout|whoami` and `context list|use`: a token for this machine, kept in a private file.
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+import type { LoggedIn, Login } from "@aim/contract";
+import { createClient, isAimError, isClientError } from "@aim/sdk";
+import { addressOf, checkUrl, connect, contextOf, LOCAL_CONTEXT } from "../connection.ts";
+import { forgetContext, keepContext, readContexts, writeContexts } from "../contexts.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { CliFault } from "../fault.ts";
+import { visible } from "../render/escape.ts";
+import { tableLines } from "../render/table.ts";
+import { roleText } from "../roles.ts";
+import { ask, askSecret, isTerminal } from "../run/terminal-input.ts";
+import { userName, type GlobalFlags } from "../settings.ts";
+
+export interface LoginFlags extends GlobalFlags {
+  readonly name?: string;
+  readonly setup?: string;
+  readonly ttl: number;
+}
+
+export interface OutputFlags extends GlobalFlags {
+  readonly output: "text" | "json";
+}
+
+export async function login(flags: LoginFlags): Promise<ExitCode> {
+  const place = placeOf(flags);
+  if (!isTerminal()) {
+    throw new CliFault(EXIT.usage, "This is not a terminal, so nobody can type a password.");
+  }
+  const client = createClient(addressOf({ ...place, token: null }));
+  const token = { name: machineName(), ttl_s: flags.ttl };
+  const entered =
+    flags.setup === undefined
+      ? await client.login(await credentials(flags, token))
+      : await client.setup({
+          code: flags.setup,
+          password: await newPassword(),
+          token,
+          ...(flags.name === undefined ? {} : { name: flags.name }),
+        });
+  keep(flags.context ?? new URL(place.url).host, place, entered);
+  return EXIT.ok;
+}
+
+interface Place {
+  readonly url: string;
+  readonly ca: string | null;
+}
+
+/** Where to log in: the named plane, else the one of the named or current context. */
+function placeOf(flags: LoginFlags): Place {
+  const { current, contexts } = readContexts();
+  const known = contexts[flags.context ?? current ?? ""];
+  const asked = flags.url ?? known?.url;
+  if (asked === undefined) {
+    throw new CliFault(EXIT.usage, "Say which plane: aimctl login --url https://HOST[:PORT]");
+  }
+  const url = checkUrl(asked);
+  const knownCa = known?.url === url ? known.ca : null;
+  return { url, ca: flags.ca === undefined ? knownCa : resolve(flags.ca) };
+}
+
+type Token = NonNullable<Login["token"]>;
+
+async function credentials(flags: LoginFlags, token: Token): Promise<Login> {
+  const name = flags.name ?? (await nameTyped());
+  return { name, password: await askSecret("Password: "), token };
+}
+
+async function nameTyped(): Promise<string> {
+  const suggestion = userName();
+  const typed = (await ask(`Name [${visible(suggestion)}]: `)).trim();
+  return typed === "" ? suggestion : typed;
+}
+
+async function newPassword(): Promise<string> {
+  const password = await askSecret("New password: ");
+  if ((await askSecret("Once more: ")) === password) return password;
+  throw new CliFault(EXIT.usage, "The two are not the same, so nothing was changed.");
+}
+
+function machineName(): string {
+  const host = hostname().replaceAll(/[^A-Za-z0-9._-]/g, "");
+  return `aimctl ${host}`.slice(0, 63).trim();
+}
+
+function keep(name: string, place: Place, { principal, token, expires_at }: LoggedIn): void {
+  if (token === null) throw new CliFault(EXIT.other, "The plane gave no token.");
+  if (name === LOCAL_CONTEXT) throw new CliFault(EXIT.usage, "The name local is taken.");
+  keepContext(name, { ...place, user: principal.name, token, expires_at });
+  const until = expires_at.replace(/\.\d+Z$/, "Z");
+  process.stdout.write(
+    `Logged in to ${visible(place.url)} as ${visible(principal.name)} until ${visible(until)}. ` +
+      `Context ${visible(name)} is the current one.\n`,
+  );
+}
+
+export async function logout(flags: GlobalFlags): Promise<ExitCode> {
+  const name = flags.context ?? readContexts().current;
+  if (name === null || name === LOCAL_CONTEXT) {
+    throw new CliFault(EXIT.usage, "There is no login: the plane of this machine asks for none.");
+  }
+  const client = createClient(addressOf(contextOf(name)));
+  try {
+    await client.logout();
+  } catch (error) {
+    // What is over already needs no end; what cannot be reached must not be forgotten as if it were.
+    if (isClientError(error)) {
+      throw new CliFault(EXIT.unavailable, "The plane does not answer, so the token still lives.");
+    }
+    if (!isAimError(error) || error.code !== "unauthenticated") throw error;
+  }
+  forgetContext(name);
+  process.stdout.write(`Logged out of ${visible(name)}.\n`);
+  return EXIT.ok;
+}
+
+export async function whoami(flags: OutputFlags): Promise<ExitCode> {
+  const who = await connect(flags).whoAmI();
+  const roles = who.roles.map((role) => `  ${visible(roleText(role))}`);
+  const lines = [`${visible(who.name)} (${visible(who.kind)} ${visible(who.id)})`, ...roles];
+  const text = flags.output === "json" ? JSON.stringify(who) : lines.join("\n");
+  process.stdout.write(`${text}\n`);
+  return EXIT.ok;
+}
+
+/** Never shows a token. */
+export async function listContexts(flags: OutputFlags): Promise<ExitCode> {
+  const { current, contexts } = readContexts();
+  const found = Object.entries(contexts).map(([name, { url, user, expires_at }]) => {
+    return { name, url, user, expires_at, current: name === current };
+  });
+  const local = {
+    name: LOCAL_CONTEXT,
+    url: "",
+    user: "",
+    expires_at: "",
+    current: current === null,
+  };
+  const rows = [local, ...found].map((one) => [
+    one.current ? "*" : "",
+    one.name,
+    one.url,
+    one.user,
+    one.expires_at.replace(/\.\d+Z$/, "Z"),
+  ]);
+  const text =
+    flags.output === "json"
+      ? JSON.stringify([local, ...found])
+      : tableLines(["", "CONTEXT", "URL", "USER", "EXPIRES"], rows).join("\n");
+  process.stdout.write(`${text}\n`);
+  return EXIT.ok;
+}
+
+export async function chooseContext(name: string): Promise<ExitCode> {
+  if (name !== LOCAL_CONTEXT) contextOf(name);
+  writeContexts({ ...readContexts(), current: name === LOCAL_CONTEXT ? null : name });
+  process.stdout.write(`Context ${visible(name)} is the current one.\n`);
+  return EXIT.ok;
+}
