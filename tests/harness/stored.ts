@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { makeFolder } from "./plane.ts";
 
-type Table = "jobs" | "attempts" | "events" | "revisions" | "bundles" | "seals";
+type Table = "jobs" | "attempts" | "journal_events" | "revisions" | "bundles" | "seals";
 
 /** How many rows a table of the plane's database holds. The plane keeps its files locked, so a copy is read. */
 export function countRows(stateDir: string, table: Table): number {
