@@ -11,10 +11,24 @@ export const RunnerInstanceIdSchema = Type.String({ pattern: `^rnr_${SUFFIX}$` }
 /** An event that callbacks are told; the same one however often it is sent. */
 export const EventIdSchema = Type.String({ pattern: `^evt_${SUFFIX}$` });
 
+export const UserIdSchema = Type.String({ pattern: `^usr_${SUFFIX}$` });
+export const TokenIdSchema = Type.String({ pattern: `^pat_${SUFFIX}$` });
+
 /** What a control plane of its own calls the work; kept and given back, never read. */
 export const CorrelationIdSchema = Type.String({ pattern: "^[A-Za-z0-9._:-]{1,128}$" });
 
-export const ID_PREFIXES = ["job", "run", "rnr", "evt", "ins", "clm", "crd", "pln"] as const;
+export const ID_PREFIXES = [
+  "job",
+  "run",
+  "rnr",
+  "evt",
+  "ins",
+  "clm",
+  "crd",
+  "pln",
+  "usr",
+  "pat",
+] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 /** Lower-case hex of a SHA-256 digest. */

@@ -109,6 +109,8 @@ export {
   RunnerInstanceIdSchema,
   Sha256Schema,
   TimestampSchema,
+  TokenIdSchema,
+  UserIdSchema,
 } from "./ids.ts";
 export type { IdPrefix, Timestamp } from "./ids.ts";
 export {

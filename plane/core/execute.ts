@@ -31,6 +31,7 @@ export async function execute(
     title: entry.settings.title,
     playbook: request.playbook,
     revision,
+    approvedBy: null,
   });
   // A used revision is never run again, not even by its own caller.
   if (!accepted.fresh) throw new AimError("revision_used");

@@ -107,7 +107,7 @@ async function accept(parts: CoreParts, who: Principal, request: JobRequest): Pr
   if (files === null) throw new AimError("bundle_unknown", "/spec/source/bundle_digest");
   await checkContent(parts, spec, files);
   const { credentials_id: credentials } = request;
-  const wanted = { spec, credentials, title, playbook: title, revision: null };
+  const wanted = { spec, credentials, title, playbook: title, revision: null, approvedBy: null };
   const { attempt, job } = await acceptJob(parts, who, wanted);
   return acceptedView(attempt, job);
 }
@@ -121,6 +121,8 @@ export interface NewJob {
   readonly playbook: string;
   /** The reviewed revision that this job uses up, or null. */
   readonly revision: string | null;
+  /** Name of whoever approved the revision; null where none had to. */
+  readonly approvedBy: string | null;
 }
 
 /** Makes the job durable and wakes whoever waits for it. From then on it goes on by itself. */
@@ -151,6 +153,7 @@ export async function acceptJob(
     bundleDigest: spec.source.bundle_digest,
     created: now,
     owner: who.id,
+    approvedBy: wanted.approvedBy,
   };
   const handover = { spec, credentials, attemptId: attempt.id };
   const created = await withCredentials(parts, handover, () =>

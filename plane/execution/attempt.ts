@@ -53,6 +53,8 @@ export interface Job {
   readonly created: number;
   /** Id of the principal that asked for it. */
   readonly owner: string;
+  /** Name of whoever approved its revision; null where none had to. */
+  readonly approvedBy: string | null;
 }
 
 /** What a new attempt is told; everything else follows from its being new. */

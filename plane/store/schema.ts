@@ -29,6 +29,8 @@ export interface Schema {
     created_ms: number;
     /** Id of the principal that asked for it. */
     owner: string;
+    /** Name of whoever approved its revision; null where none had to. */
+    approved_by: string | null;
   };
   attempts: {
     id: string;
@@ -186,6 +188,57 @@ export interface Schema {
     attempt_ms: number;
     artifact_bytes: number;
     ended_ms: number;
+  };
+  users: {
+    id: string;
+    name: string;
+    /** Argon2id in its usual notation; null for whoever has no password here. */
+    password_hash: string | null;
+    oidc_issuer: string | null;
+    oidc_subject: string | null;
+    disabled: number;
+    /** JSON list of granted roles. */
+    roles: string;
+    password_changed_ms: number;
+    created_ms: number;
+  };
+  sessions: {
+    /** SHA-256 of the id that only the browser has. */
+    hash: string;
+    user_id: string;
+    created_ms: number;
+    last_seen_ms: number;
+    idle_expires_ms: number;
+    absolute_expires_ms: number;
+  };
+  api_tokens: {
+    id: string;
+    /** SHA-256 of the whole token. */
+    hash: string;
+    name: string;
+    /** Exactly one of user and service has it. */
+    user_id: string | null;
+    service: string | null;
+    roles: string;
+    created_ms: number;
+    expires_ms: number;
+    last_used_ms: number | null;
+    revoked_ms: number | null;
+  };
+  setup_codes: {
+    hash: string;
+    /** Null for the code of the first administrator, who is not there yet. */
+    user_id: string | null;
+    expires_ms: number;
+  };
+  approvals: {
+    revision: string;
+    customer_id: string;
+    approved_by: string;
+    approved_by_name: string;
+    approved_ms: number;
+    /** End of the revision as it was approved: one that is prepared again later is approved again. */
+    expires_ms: number;
   };
   projects: { id: string; customer_id: string; definition: string };
   acceptances: {

@@ -51,7 +51,9 @@ test("a file of a newer release is refused and not changed", async () => {
 test("what never changes cannot be changed, not even by SQL", async () => {
   const database = openSqlite(path);
   await migrateSqlite(database);
-  database.exec(`INSERT INTO jobs VALUES ('j', 'c', 'p', 't', 'k', 'd', '{}', 'b', 1, 'local')`);
+  database.exec(
+    `INSERT INTO jobs VALUES ('j', 'c', 'p', 't', 'k', 'd', '{}', 'b', 1, 'local', NULL)`,
+  );
   const columns = database.prepare("PRAGMA table_info(attempts)").all() as { name: string }[];
   const values = columns.map(({ name }) => {
     if (name === "job_id") return "'j'";

@@ -57,6 +57,7 @@ export function aJob(key: string): Job {
     bundleDigest: DIGEST,
     created: NOW,
     owner: "local",
+    approvedBy: null,
   };
 }
 

@@ -4,6 +4,7 @@ import { seals, sealsPostgres, sealsSqlite } from "./002-seals.ts";
 import { outbox, outboxPostgres, outboxSqlite } from "./003-outbox.ts";
 import { jobs, jobsPostgres, jobsSqlite } from "./004-jobs.ts";
 import { access } from "./005-access.ts";
+import { users } from "./006-users.ts";
 import { journal, journalPostgres, journalSqlite } from "./007-journal.ts";
 import { carryEventsOver } from "./carry-events-over.ts";
 import type { Write } from "../transaction.ts";
@@ -23,6 +24,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 3, both: outbox, sqlite: outboxSqlite, postgres: outboxPostgres },
   { number: 4, both: jobs, sqlite: jobsSqlite, postgres: jobsPostgres },
   { number: 5, both: access, sqlite: [], postgres: [] },
+  { number: 6, both: users, sqlite: [], postgres: [] },
   {
     number: 7,
     both: journal,

@@ -99,5 +99,6 @@ export function jobOf(row: Selectable<Schema["jobs"]>): Job {
     bundleDigest: row.bundle_digest,
     created: row.created_ms,
     owner: row.owner,
+    approvedBy: row.approved_by,
   };
 }

@@ -47,7 +47,8 @@ async function find(write: Write, use: ClaimNext) {
         .onRef("bundles.digest", "=", "jobs.bundle_digest"),
     )
     .selectAll("attempts")
-    .select(["playbook", "title", "request_digest", "spec", "bundle_digest", "owner", "files"])
+    .select(["playbook", "title", "request_digest", "spec", "bundle_digest", "files"])
+    .select(["owner", "approved_by"])
     .select(["jobs.created_ms as job_created_ms", "jobs.idempotency_key as job_idempotency_key"])
     .where("attempts.id", "=", ({ fn }) =>
       fn.coalesce(claimedBefore(write, use), oldestQueued(write, use)),

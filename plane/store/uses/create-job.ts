@@ -39,6 +39,7 @@ export async function createJob(write: Write, use: CreateJob): Promise<CreatedJo
       bundle_digest: job.bundleDigest,
       created_ms: Math.round(job.created),
       owner: job.owner,
+      approved_by: job.approvedBy,
     })
     .onConflict((conflict) => conflict.columns(["customer_id", "idempotency_key"]).doNothing())
     .executeTakeFirst();

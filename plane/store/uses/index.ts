@@ -2,6 +2,7 @@
 // `write` uses run in one transaction each; `read` uses see committed rows only.
 import { appendEvents } from "./append-events.ts";
 import { applyStep } from "./apply-step.ts";
+import { listRevisions, readApproval, saveApproval } from "./approvals.ts";
 import { claimNext } from "./claim-next.ts";
 import { createAttempt } from "./create-attempt.ts";
 import { createJob } from "./create-job.ts";
@@ -15,11 +16,13 @@ import {
 import { grantGrace } from "./grant-grace.ts";
 import {
   isAccepted,
+  readExecution,
   readMoment,
   readProject,
   saveAcceptance,
   saveMoment,
   saveProject,
+  setExecution,
 } from "./local-facts.ts";
 import { putHeartbeat } from "./put-heartbeat.ts";
 import {
@@ -31,6 +34,7 @@ import {
 } from "./read-attempts.ts";
 import { readEvents } from "./read-events.ts";
 import { listJobs, readAccepted, readJob, readRetry } from "./read-jobs.ts";
+import { readRightsEpoch } from "./rights-epoch.ts";
 import { drainRunner, listRunners, saveRunner, touchRunner } from "./runners.ts";
 import { readSeal, saveSeal, unsealed } from "./seals.ts";
 import {
@@ -41,32 +45,49 @@ import {
   saveBundle,
   saveRevision,
 } from "./revisions.ts";
+import { endSession, openSession, readSession, touchSession } from "./sessions.ts";
+import { readSetupCode, saveSetupCode, useSetupCode } from "./setup-codes.ts";
+import { listTokens, readToken, revokeToken, saveToken, touchToken } from "./tokens.ts";
 import { readUsage } from "./usage.ts";
+import { anyUser, changeUser, createUser, listUsers, readUser, readUserByName } from "./users.ts";
 
 export const WRITES = {
   appendEvents,
   applyStep,
+  changeUser,
   claimDeliveries,
   claimNext,
   createAttempt,
   createJob,
+  createUser,
   drainRunner,
+  endSession,
   grantGrace,
+  openSession,
   putHeartbeat,
   readUsage,
   replayDelivery,
+  revokeToken,
   saveAcceptance,
+  saveApproval,
   saveBundle,
   saveMoment,
   saveProject,
   saveRevision,
   saveRunner,
   saveSeal,
+  saveSetupCode,
+  saveToken,
+  setExecution,
   settleDelivery,
   touchRunner,
+  touchSession,
+  touchToken,
+  useSetupCode,
 } as const;
 
 export const READS = {
+  anyUser,
   countExecuted,
   dueAttempts,
   isAccepted,
@@ -74,19 +95,30 @@ export const READS = {
   listAttempts,
   listDeliveries,
   listJobs,
+  listRevisions,
   listRunners,
+  listTokens,
+  listUsers,
   liveAttempts,
   nextDeliveryAt,
   readAccepted,
+  readApproval,
   readAttempt,
   readBundle,
   readEvents,
+  readExecution,
   readJob,
   readManifest,
   readMoment,
   readProject,
   readRetry,
   readRevision,
+  readRightsEpoch,
   readSeal,
+  readSession,
+  readSetupCode,
+  readToken,
+  readUser,
+  readUserByName,
   unsealed,
 } as const;

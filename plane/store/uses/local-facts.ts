@@ -79,3 +79,28 @@ export async function readMoment(db: Kysely<Schema>): Promise<number> {
     .executeTakeFirst();
   return Number(row?.value ?? 0);
 }
+
+const EXECUTION = "execution_enabled";
+
+/** The administrator's switch, which every plane of this database reads. */
+export async function setExecution(
+  { db }: Write,
+  use: { readonly enabled: boolean },
+): Promise<void> {
+  const value = String(use.enabled);
+  await db
+    .insertInto("meta")
+    .values({ key: EXECUTION, value })
+    .onConflict((conflict) => conflict.column("key").doUpdateSet({ value }))
+    .execute();
+}
+
+/** On until somebody switches it off. */
+export async function readExecution(db: Kysely<Schema>): Promise<boolean> {
+  const row = await db
+    .selectFrom("meta")
+    .select("value")
+    .where("key", "=", EXECUTION)
+    .executeTakeFirst();
+  return row?.value !== "false";
+}

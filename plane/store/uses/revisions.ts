@@ -120,7 +120,7 @@ export async function readBundle(
   return row === undefined ? null : (JSON.parse(row.files) as BundleFile[]);
 }
 
-function revisionOf(row: Schema["revisions"]): StoredRevision {
+export function revisionOf(row: Schema["revisions"]): StoredRevision {
   return {
     revision: row.revision,
     customer: row.customer_id,

@@ -1,0 +1,109 @@
+// API tokens, known by their id and the hash of the whole: those of users, and those of services, which are no user's.
+import type { Kysely } from "kysely";
+import type { GrantedRole } from "@aim/contract";
+import type { Schema } from "../schema.ts";
+import type { Write } from "../transaction.ts";
+import { bumpRights } from "./rights-epoch.ts";
+import { readUser, type StoredUser } from "./users.ts";
+
+export interface StoredToken {
+  readonly id: string;
+  readonly hash: string;
+  readonly name: string;
+  /** Exactly one of the two is set. */
+  readonly userId: string | null;
+  readonly service: string | null;
+  readonly roles: readonly GrantedRole[];
+  readonly created: number;
+  readonly expires: number;
+  readonly lastUsed: number | null;
+  readonly revoked: number | null;
+}
+
+export async function saveToken(write: Write, token: StoredToken): Promise<void> {
+  await write.db
+    .insertInto("api_tokens")
+    .values({
+      id: token.id,
+      hash: token.hash,
+      name: token.name,
+      user_id: token.userId,
+      service: token.service,
+      roles: JSON.stringify(token.roles),
+      created_ms: Math.round(token.created),
+      expires_ms: Math.round(token.expires),
+      last_used_ms: null,
+      revoked_ms: null,
+    })
+    .execute();
+  await bumpRights(write);
+}
+
+export interface TokenAndUser {
+  readonly token: StoredToken;
+  /** Null for a service. */
+  readonly user: StoredUser | null;
+}
+
+/** Null for none with this id. Whether it is good, and the hash right, is the asker's to decide. */
+export async function readToken(
+  db: Kysely<Schema>,
+  use: { readonly id: string },
+): Promise<TokenAndUser | null> {
+  const row = await db
+    .selectFrom("api_tokens")
+    .selectAll()
+    .where("id", "=", use.id)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  const user = row.user_id === null ? null : await readUser(db, { id: row.user_id });
+  return { token: tokenOf(row), user };
+}
+
+/** Newest first; of one user, or of all and every service for null. */
+export async function listTokens(
+  db: Kysely<Schema>,
+  use: { readonly userId: string | null; readonly limit: number },
+): Promise<StoredToken[]> {
+  let query = db.selectFrom("api_tokens").selectAll().orderBy("id", "desc").limit(use.limit);
+  if (use.userId !== null) query = query.where("user_id", "=", use.userId);
+  return (await query.execute()).map(tokenOf);
+}
+
+/** Takes no right, so the epoch stays. */
+export async function touchToken(
+  { db }: Write,
+  use: { readonly id: string; readonly now: number },
+): Promise<void> {
+  const last_used_ms = Math.round(use.now);
+  await db.updateTable("api_tokens").set({ last_used_ms }).where("id", "=", use.id).execute();
+}
+
+/** A token that was revoked before keeps that moment. */
+export async function revokeToken(
+  write: Write,
+  use: { readonly id: string; readonly now: number },
+): Promise<void> {
+  await write.db
+    .updateTable("api_tokens")
+    .set({ revoked_ms: Math.round(use.now) })
+    .where("id", "=", use.id)
+    .where("revoked_ms", "is", null)
+    .execute();
+  await bumpRights(write);
+}
+
+function tokenOf(row: Schema["api_tokens"]): StoredToken {
+  return {
+    id: row.id,
+    hash: row.hash,
+    name: row.name,
+    userId: row.user_id,
+    service: row.service,
+    roles: JSON.parse(row.roles) as GrantedRole[],
+    created: row.created_ms,
+    expires: row.expires_ms,
+    lastUsed: row.last_used_ms,
+    revoked: row.revoked_ms,
+  };
+}
