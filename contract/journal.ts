@@ -181,8 +181,8 @@ export const JournalSnapshotSchema = Type.Object(
 );
 export type JournalSnapshot = Static<typeof JournalSnapshotSchema>;
 
-/** Why a stream ends before its job: what was shown must be cleared. */
-export const RESET_REASONS = ["access_ended"] as const;
+/** Why a stream ends before its job: the reader may no longer read it, or came with a cursor of another past. */
+export const RESET_REASONS = ["access_ended", "cursor_unknown"] as const;
 export type ResetReason = (typeof RESET_REASONS)[number];
 
 /** The data of each `event:` of the stream. The id of a message is the cursor to resume after. */

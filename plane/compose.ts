@@ -10,6 +10,7 @@ import { createCatalog } from "./core/catalog.ts";
 import { createCore, withPersonalProjects } from "./core/core.ts";
 import { createCredentialDesk } from "./core/credentials.ts";
 import type { CoreParts } from "./core/parts.ts";
+import { mayStillRead } from "./core/rights.ts";
 import { openSealKey } from "./core/seal-key.ts";
 import { createSealer } from "./core/seal.ts";
 import { CLAIM_TOPIC, Dispatcher, OUTBOX_TOPIC } from "./execution/dispatcher.ts";
@@ -17,6 +18,9 @@ import { createInspections } from "./execution/inspections.ts";
 import { createSignals } from "./execution/signals.ts";
 import type { ClientRouteParts } from "./http/client-routes.ts";
 import { createTokenGuard, type RunnerGuard } from "./http/runner-guard.ts";
+import { createJournalFeeds } from "./http/journal-feed.ts";
+import type { JournalRouteParts } from "./http/journal-routes.ts";
+import { createJournalStreams, type JournalStreams } from "./http/journal-stream.ts";
 import type { RunnerRouteParts } from "./http/runner-routes.ts";
 import { resolveHere } from "./outbox/address.ts";
 import { createDeliver } from "./outbox/deliver.ts";
@@ -27,9 +31,10 @@ import { createDrafts } from "./store/drafts.ts";
 import { createSharedSignals } from "./store/dialects/postgres/notices.ts";
 import { openPostgresStore } from "./store/dialects/postgres/store.ts";
 import { openSqliteStore } from "./store/dialects/sqlite/store.ts";
+import type { Store } from "./store/store.ts";
 import { StoreRefused } from "./store/refused.ts";
 
-export interface Composed extends ClientRouteParts, RunnerRouteParts {
+export interface Composed extends ClientRouteParts, RunnerRouteParts, JournalRouteParts {
   readonly outbox: Outbox;
   /** Lets runners of other machines in; null where none are served. */
   readonly guard: RunnerGuard | null;
@@ -43,10 +48,7 @@ export async function compose(
   const places = placesIn(settings.stateDir);
   const { database } = settings;
   const key = openSealKey(places);
-  const store =
-    database === null
-      ? await openSqliteStore(places.database, onBroken)
-      : await openPostgresStore(database, () => undefined);
+  const store = await openStore(settings, onBroken);
   const clock = createClock(await store.readMoment());
   const signals = database === null ? createSignals() : createSharedSignals(database);
   const inspections = createInspections(
@@ -70,6 +72,7 @@ export async function compose(
     inspections,
     digest: sha256,
     sizeOf: blobs.sizeOf,
+    journalLimits: settings.journal,
     onEnd: (attempt) => {
       credentials.drop(attempt.id);
       sealer.ended(attempt.id);
@@ -101,8 +104,26 @@ export async function compose(
     core: createCore(parts),
     outbox,
     drafts,
+    journalStreams: composeJournalStreams(parts),
     guard: composeGuard(settings, parts),
   };
+}
+
+function openStore(
+  { database, stateDir }: Settings,
+  onBroken: (error: Error) => void,
+): Promise<Store> {
+  if (database !== null) return openPostgresStore(database, () => undefined);
+  return openSqliteStore(placesIn(stateDir).database, onBroken);
+}
+
+function composeJournalStreams({ signals, store }: CoreParts): JournalStreams {
+  return createJournalStreams({
+    feeds: createJournalFeeds(store),
+    signals,
+    readEpoch: () => store.readRightsEpoch(),
+    stillMay: mayStillRead(store),
+  });
 }
 
 function composeGuard(settings: Settings, parts: CoreParts): RunnerGuard | null {

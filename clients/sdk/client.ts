@@ -23,6 +23,7 @@ import {
 import { ClientError, isAimError, isClientError } from "./client-error.ts";
 import { sha256Hex } from "./digest.ts";
 import { jobCalls, type JobCalls } from "./jobs.ts";
+import { journalCalls, type JournalCalls } from "./journal.ts";
 import { drain, jsonAnswer, queryOf, refusal, refusalOf } from "./json.ts";
 import { readWire, type ReadLine } from "./ndjson.ts";
 import type { Answer, Call, Transport } from "./transport.ts";
@@ -61,7 +62,7 @@ const RECONNECTION: Reconnection = {
 const DELAY_MS_MAX = 5000;
 
 /** Every function throws AimError for a refusal and ClientError for an answer that is missing, cut or foreign. */
-export interface Client extends JobCalls {
+export interface Client extends JobCalls, JournalCalls {
   /** Whether a plane answers there. Never throws. */
   health(): Promise<boolean>;
   capabilities(): Promise<Capabilities>;
@@ -137,6 +138,7 @@ export function createClientOver(
       await json({ method: "POST", path: pathOf("deliveryReplay", values) });
     },
     ...jobCalls(json, transport),
+    ...journalCalls(json, transport, reconnection),
     raw: (line, options = {}) => rawLines(transport, operationCall(line, options.signal)),
   };
 }

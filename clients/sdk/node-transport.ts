@@ -47,7 +47,7 @@ function target(address: Address): { options: RequestOptions; prefix: string; se
 }
 
 function headers(call: Call): Record<string, string | number> {
-  const accept = { accept: "application/json, application/x-ndjson" };
+  const accept = { accept: "application/json, application/x-ndjson", ...call.headers };
   const sent = call.bytes ?? call.body;
   if (sent === undefined) return accept;
   return {

@@ -15,6 +15,7 @@ import {
   type Register,
 } from "@aim/contract";
 import type { Clock } from "../base/clock.ts";
+import type { JournalLimits } from "../journal/retention.ts";
 import type { Store } from "../store/store.ts";
 import type { Applied } from "../store/uses/apply-step.ts";
 import type { Claimed } from "../store/uses/claim-next.ts";
@@ -43,6 +44,8 @@ export interface DispatcherParts {
   /** How many bytes are kept under a digest, or null for none. */
   readonly sizeOf: (sha256: string) => Promise<number | null>;
   readonly leaseTtlMs?: number;
+  /** Of the journals that begin from now on; the usual ones when absent. */
+  readonly journalLimits?: JournalLimits;
   /** Called once for each attempt that became terminal. */
   readonly onEnd: (attempt: Attempt) => void;
 }
@@ -63,6 +66,7 @@ interface Known {
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #ttlMs: number;
+  readonly #limits: { readonly limits?: JournalLimits };
   readonly #runners = new Map<string, Known>();
   #admitting = true;
   #timer: NodeJS.Timeout | undefined;
@@ -71,6 +75,7 @@ export class Dispatcher {
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     this.#ttlMs = parts.leaseTtlMs ?? LEASE_TTL_MS;
+    this.#limits = parts.journalLimits === undefined ? {} : { limits: parts.journalLimits };
   }
 
   /** False once the plane is shutting down. */
@@ -191,6 +196,7 @@ export class Dispatcher {
       attemptId,
       ...batch,
       now: this.#parts.clock.now(),
+      ...this.#limits,
     });
     if (code !== null) throw new AimError(code);
     this.#parts.signals.wake(eventsTopic(attemptId));

@@ -18,6 +18,7 @@ import {
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFleetRoutes } from "./fleet-routes.ts";
 import { addJobRoutes } from "./job-routes.ts";
+import { addJournalRoutes, type JournalRouteParts } from "./journal-routes.ts";
 import { askWhoComes, identifyLocally } from "./identity.ts";
 import { IN_LINES, sendProblem } from "./reply.ts";
 import { LOCAL_GUARD, type RunnerGuard } from "./runner-guard.ts";
@@ -33,7 +34,7 @@ export type Face = "local" | "tcp" | "runner" | RemoteFace;
 
 export function createServer(
   face: Face,
-  parts: ClientRouteParts & RunnerRouteParts,
+  parts: ClientRouteParts & RunnerRouteParts & JournalRouteParts,
   logger: FastifyBaseLogger,
 ): FastifyInstance {
   const app = listenerOf(face, {
@@ -76,6 +77,7 @@ export function createServer(
     addClientRoutes(app, parts);
     addEvidenceRoutes(app, parts);
     addJobRoutes(app, parts);
+    addJournalRoutes(app, parts);
     addFleetRoutes(app, parts);
   }
   if (face === "local") {

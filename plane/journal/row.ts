@@ -236,9 +236,9 @@ const FROM_COLUMNS: { readonly [K in EventKind]: (open: Open) => Omit<BodyOf<K>,
   host_result: (open) => ({
     ...taskOf(open),
     ...hostOf(open),
-    status: STATUSES[(open.row.kind >> STATUS_SHIFT) & 7] ?? "failed",
+    status: statusOf(open.row.kind),
     changed: open.has(FIRST),
-    ignored: open.has(SECOND),
+    ignored: wasIgnored(open.row.kind),
     details_redacted: open.has(THIRD),
     error: open.row.detail === null ? null : open.value(open.row.detail),
   }),
@@ -270,6 +270,15 @@ function bodyOf(row: JournalRow, value: Value): EventBody {
   return { kind, ...body } as EventBody;
 }
 
+/** Of a host's result. */
+export function statusOf(kind: number): HostStatus {
+  return STATUSES[(kind >> STATUS_SHIFT) & 7] ?? "failed";
+}
+
+export function wasIgnored(kind: number): boolean {
+  return (kind & SECOND) !== 0;
+}
+
 function playOf({ row, value }: Open) {
   return { play_id: idOf(row.play ?? 0, value) };
 }
@@ -288,7 +297,12 @@ function hostOf({ has, row, value }: Open) {
 }
 
 function idOf(ref: number, value: Value): string {
-  return ref < 0 ? value(-ref) : `${ref % 2 === 1 ? "t" : "p"}${Math.floor(ref / 2)}`;
+  return ref < 0 ? value(-ref) : idOfNumber(ref);
+}
+
+/** Of a reference that is no name. */
+export function idOfNumber(ref: number): string {
+  return `${ref % 2 === 1 ? "t" : "p"}${Math.floor(ref / 2)}`;
 }
 
 function more(row: JournalRow): number[] {

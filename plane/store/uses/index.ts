@@ -24,6 +24,9 @@ import {
   saveProject,
   setExecution,
 } from "./local-facts.ts";
+import { deleteJob } from "./delete-job.ts";
+import { readJournal } from "./journal-read.ts";
+import { readJournalNames, readKnownJournals, readMatrixRows } from "./journal-snapshot.ts";
 import { putHeartbeat } from "./put-heartbeat.ts";
 import {
   dueAttempts,
@@ -59,6 +62,7 @@ export const WRITES = {
   claimNext,
   createAttempt,
   createJob,
+  deleteJob,
   createUser,
   drainRunner,
   endSession,
@@ -108,7 +112,11 @@ export const READS = {
   readEvents,
   readExecution,
   readJob,
+  readJournal,
+  readJournalNames,
+  readKnownJournals,
   readManifest,
+  readMatrixRows,
   readMoment,
   readProject,
   readRetry,
