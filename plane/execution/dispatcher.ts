@@ -265,7 +265,12 @@ export class Dispatcher {
 
   watch(onDefect: (error: unknown) => void): void {
     this.#timer = setInterval(() => {
-      this.#reaping = this.#reaping.then(() => this.reap()).catch(onDefect);
+      this.#reaping = this.#reaping
+        .then(() => this.reap())
+        .catch((error: unknown) => {
+          // A full disk takes nothing away that was stored: looked at again in a moment.
+          if (!(error instanceof AimError && error.code === "storage_full")) onDefect(error);
+        });
     }, REAP_EVERY_MS);
   }
 
