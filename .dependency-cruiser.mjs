@@ -123,10 +123,13 @@ const configuration = {
     },
     {
       name: "decisions-know-no-machinery",
-      comment: "The step and the result are pure: lend them what they need as arguments.",
+      comment:
+        "The step, the result and the rules of the journal are pure: lend them what they need as arguments.",
       severity: "error",
-      from: { path: "^plane/execution/(step|result|attempt)\\.ts$" },
-      to: { pathNot: ["^contract/", "^plane/execution/(step|result|attempt)\\.ts$"] },
+      from: { path: "^plane/(execution/(step|result|attempt)\\.ts$|journal/)", ...LIVE },
+      to: {
+        pathNot: ["^contract/", "^plane/execution/(step|result|attempt)\\.ts$", "^plane/journal/"],
+      },
     },
     {
       name: "adapters-meet-in-compose",

@@ -79,6 +79,8 @@ export const PROBLEMS = {
   local_only: [403, "This operation is offered on the local socket only."],
   not_found: [404, "There is no such thing, or you may not see it."],
   idempotency_mismatch: [422, "This idempotency key was used with another request."],
+  job_deleted: [410, "The job that this idempotency key made was deleted."],
+  too_many_streams: [429, "Too many journals are followed at once. End one of them first."],
   idempotency_in_progress: [409, "A request with this idempotency key is in progress."],
   bundle_unknown: [422, "The bundle is not kept here. Upload its files and make it first."],
   bundle_incomplete: [422, "A file of the bundle is not kept here. Upload it first."],

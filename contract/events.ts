@@ -12,6 +12,9 @@ export const LABEL_CODE_POINTS_MAX = 200;
 export const LABEL_BYTES_MAX = 800;
 export const HOST_CODE_POINTS_MAX = 255;
 
+/** Largest sequence of an event within its run. */
+export const EVENT_SEQUENCE_MAX = 999_999_999;
+
 const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 /** Ansible's seven recap columns. */
@@ -51,7 +54,7 @@ const retry = {
   play_id: id,
   task_id: id,
   ...host,
-  attempt: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+  attempt: Type.Union([count, Type.Null()]),
   details_redacted: Type.Boolean(),
 };
 
@@ -60,7 +63,7 @@ function event<K extends string, P extends TProperties>(kind: K, fields: P) {
     {
       event_version: Type.Literal(EVENT_VERSION),
       run_id: AttemptIdSchema,
-      sequence: Type.Integer({ minimum: 1 }),
+      sequence: Type.Integer({ minimum: 1, maximum: EVENT_SEQUENCE_MAX }),
       timestamp: TimestampSchema,
       kind: Type.Literal(kind),
       ...fields,

@@ -19,6 +19,13 @@ import {
 } from "./jobs.ts";
 import { JobIdSchema } from "./ids.ts";
 import {
+  CursorSchema,
+  JOURNAL_MESSAGES,
+  JOURNAL_PAGE_MAX,
+  JournalPageSchema,
+  JournalSnapshotSchema,
+} from "./journal.ts";
+import {
   AcceptanceSchema,
   CredentialsSchema,
   ProjectSchema,
@@ -66,8 +73,8 @@ interface Shape {
   /** JSON body, or `bytes`. */
   readonly body?: TSchema | "bytes";
   readonly query?: Readonly<Record<string, TSchema>>;
-  /** What a success answers, or `bytes`; absent for an empty answer. */
-  readonly answer?: TSchema | "bytes";
+  /** What a success answers, `bytes`, or the messages of a journal's stream; absent for an empty answer. */
+  readonly answer?: TSchema | "bytes" | "events";
   /** Answers are JSON lines `{"type":"response","response":…}`, events before them where there are any. */
   readonly lines?: boolean;
   readonly status?: number;
@@ -101,6 +108,13 @@ const SHAPES: Readonly<Record<RouteName, Shape>> = {
   },
   job: { answer: JobSchema },
   jobCancel: { answer: JobSchema },
+  jobDelete: { status: 204 },
+  journal: {
+    query: { after: CursorSchema, limit: Type.Integer({ minimum: 1, maximum: JOURNAL_PAGE_MAX }) },
+    answer: JournalPageSchema,
+  },
+  journalSnapshot: { answer: JournalSnapshotSchema },
+  journalStream: { query: { after: CursorSchema }, answer: "events" },
   jobRetry: { body: RetryRequestSchema, answer: AcceptedSchema, status: 201 },
   sourceUpload: { body: "bytes", status: 204 },
   bundleCreate: { body: BundleSchema, answer: KeptBundleSchema, status: 201 },
@@ -161,6 +175,8 @@ const NAMED: ReadonlyMap<TSchema, string> = new Map<TSchema, string>([
   [DeliverySchema, "Delivery"],
   [JobRequestSchema, "JobRequest"],
   [JobSchema, "Job"],
+  [JournalPageSchema, "JournalPage"],
+  [JournalSnapshotSchema, "JournalSnapshot"],
   [ManifestSchema, "Manifest"],
   [PrincipalSchema, "Principal"],
   [ProblemDetailsSchema, "Problem"],
@@ -236,7 +252,15 @@ function operationOf(name: RouteName, route: Route, shape: Shape): Document {
 
 const problem = { "application/problem+json": { schema: refTo(ProblemDetailsSchema) } };
 
-function contentOf(what: TSchema | "bytes", lines: boolean): Document {
+function contentOf(what: TSchema | "bytes" | "events", lines: boolean): Document {
+  if (what === "events") {
+    // OpenAPI 3.1 has no words for the framing: these are the documents in the data of the messages, by event name.
+    const messages = Object.entries(JOURNAL_MESSAGES).map(([name, schema]) => ({
+      title: name,
+      ...schema,
+    }));
+    return { "text/event-stream": { schema: { anyOf: messages } } };
+  }
   if (what === "bytes") {
     return { "application/octet-stream": { schema: { type: "string", format: "binary" } } };
   }

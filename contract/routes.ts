@@ -2,7 +2,7 @@
 import type { Action } from "./access.ts";
 
 export interface Route {
-  readonly method: "GET" | "POST" | "PUT";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
   /** `client`: the public socket. `local`: the public socket, only where it is a local one. `runner`: the runners' socket. */
   readonly face: "client" | "local" | "runner";
@@ -95,6 +95,34 @@ export const ROUTES = {
     face: "client",
     action: "job.retry",
     does: "makes a new attempt of an ended job, once for each idempotency key",
+  },
+  jobDelete: {
+    method: "DELETE",
+    path: "/v1/jobs/:job_id",
+    face: "client",
+    action: "job.delete",
+    does: "forgets an ended job with its journal; usage and audit stay",
+  },
+  journal: {
+    method: "GET",
+    path: "/v1/jobs/:job_id/journal",
+    face: "client",
+    action: "job.read",
+    does: "the newest records of a job's journal, or those `?after=` a cursor",
+  },
+  journalSnapshot: {
+    method: "GET",
+    path: "/v1/jobs/:job_id/journal/snapshot",
+    face: "client",
+    action: "job.read",
+    does: "what the journal covers and the last that was seen, at one cursor",
+  },
+  journalStream: {
+    method: "GET",
+    path: "/v1/jobs/:job_id/journal/stream",
+    face: "client",
+    action: "job.read",
+    does: "records after `Last-Event-ID` or `?after=`, then live ones, as server-sent events",
   },
   sourceUpload: {
     method: "PUT",

@@ -1,6 +1,6 @@
 // What a runner and the plane say to each other. A runner writes only for its own (attempt, epoch).
 import { Type, type Static } from "typebox";
-import { RunEventSchema } from "./events.ts";
+import { EVENT_SEQUENCE_MAX, RunEventSchema } from "./events.ts";
 import { AttemptIdSchema, JobIdSchema, RunnerInstanceIdSchema, Sha256Schema } from "./ids.ts";
 import { BundleFileSchema, JobSpecSchema } from "./job-spec.ts";
 import { OutcomeSchema } from "./outcome.ts";
@@ -142,7 +142,7 @@ export const EventBatchSchema = Type.Object(
     epoch,
     events: Type.Array(RunEventSchema, { maxItems: EVENTS_PER_BATCH_MAX }),
     /** Events dropped at the source since the attempt began. */
-    lost: Type.Integer({ minimum: 0 }),
+    lost: Type.Integer({ minimum: 0, maximum: EVENT_SEQUENCE_MAX }),
   },
   closed,
 );
@@ -200,8 +200,9 @@ export const CompletionSchema = Type.Object(
     outcome: OutcomeSchema,
     kill_confirmed: Type.Boolean(),
     manifest: ManifestSchema,
-    last_event_sequence: Type.Integer({ minimum: 0 }),
-    events_lost: Type.Integer({ minimum: 0 }),
+    /** The plane numbers its own last event behind it. */
+    last_event_sequence: Type.Integer({ minimum: 0, maximum: EVENT_SEQUENCE_MAX - 1 }),
+    events_lost: Type.Integer({ minimum: 0, maximum: EVENT_SEQUENCE_MAX }),
   },
   closed,
 );

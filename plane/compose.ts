@@ -12,6 +12,7 @@ import { createCore, withPersonalProjects } from "./core/core.ts";
 import { createCredentialDesk } from "./core/credentials.ts";
 import { createLogins } from "./core/logins.ts";
 import type { CoreParts } from "./core/parts.ts";
+import { mayStillRead } from "./core/rights.ts";
 import { openSealKey } from "./core/seal-key.ts";
 import { createSealer } from "./core/seal.ts";
 import { CLAIM_TOPIC, Dispatcher, OUTBOX_TOPIC } from "./execution/dispatcher.ts";
@@ -21,6 +22,9 @@ import type { ClientRouteParts } from "./http/client-routes.ts";
 import { createLimits } from "./http/limits.ts";
 import type { LoginRouteParts } from "./http/login-routes.ts";
 import { createTokenGuard, type RunnerGuard } from "./http/runner-guard.ts";
+import { createJournalFeeds } from "./http/journal-feed.ts";
+import type { JournalRouteParts } from "./http/journal-routes.ts";
+import { createJournalStreams, type JournalStreams } from "./http/journal-stream.ts";
 import type { RunnerRouteParts } from "./http/runner-routes.ts";
 import { resolveHere } from "./outbox/address.ts";
 import { createDeliver } from "./outbox/deliver.ts";
@@ -31,9 +35,11 @@ import { createDrafts } from "./store/drafts.ts";
 import { createSharedSignals } from "./store/dialects/postgres/notices.ts";
 import { openPostgresStore } from "./store/dialects/postgres/store.ts";
 import { openSqliteStore } from "./store/dialects/sqlite/store.ts";
+import type { Store } from "./store/store.ts";
 import { StoreRefused } from "./store/refused.ts";
 
-export interface Composed extends ClientRouteParts, RunnerRouteParts, LoginRouteParts {
+export interface Composed
+  extends ClientRouteParts, RunnerRouteParts, LoginRouteParts, JournalRouteParts {
   readonly outbox: Outbox;
   /** Lets runners of other machines in; null where none are served. */
   readonly guard: RunnerGuard | null;
@@ -47,10 +53,7 @@ export async function compose(
   const places = placesIn(settings.stateDir);
   const { database } = settings;
   const key = openSealKey(places);
-  const store =
-    database === null
-      ? await openSqliteStore(places.database, onBroken)
-      : await openPostgresStore(database, () => undefined);
+  const store = await openStore(settings, onBroken);
   const clock = createClock(await store.readMoment());
   const signals = database === null ? createSignals() : createSharedSignals(database);
   const inspections = createInspections(
@@ -74,6 +77,7 @@ export async function compose(
     inspections,
     digest: sha256,
     sizeOf: blobs.sizeOf,
+    journalLimits: settings.journal,
     onEnd: (attempt) => {
       credentials.drop(attempt.id);
       sealer.ended(attempt.id);
@@ -106,6 +110,7 @@ export async function compose(
     outbox,
     drafts,
     ...composeAccess(parts),
+    journalStreams: composeJournalStreams(parts),
     guard: composeGuard(settings, parts),
   };
 }
@@ -125,6 +130,23 @@ function composeAccess(parts: CoreParts): LoginRouteParts {
     logins: createLogins({ ...parts, passwords: createPasswords() }),
     limits: createLimits(parts.clock.now),
   };
+}
+
+function openStore(
+  { database, stateDir }: Settings,
+  onBroken: (error: Error) => void,
+): Promise<Store> {
+  if (database !== null) return openPostgresStore(database, () => undefined);
+  return openSqliteStore(placesIn(stateDir).database, onBroken);
+}
+
+function composeJournalStreams({ signals, store }: CoreParts): JournalStreams {
+  return createJournalStreams({
+    feeds: createJournalFeeds(store),
+    signals,
+    readEpoch: () => store.readRightsEpoch(),
+    stillMay: mayStillRead(store),
+  });
 }
 
 function composeGuard(settings: Settings, parts: CoreParts): RunnerGuard | null {

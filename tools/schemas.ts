@@ -17,6 +17,8 @@ const SCHEMAS: Readonly<Record<string, object>> = {
   job: contract.JobSchema,
   "job-request": contract.JobRequestSchema,
   "job-spec": contract.JobSpecSchema,
+  "journal-page": contract.JournalPageSchema,
+  "journal-snapshot": contract.JournalSnapshotSchema,
   manifest: contract.ManifestSchema,
   "operation-cancel": contract.OPERATION_SCHEMAS.cancel,
   "operation-capabilities": contract.OPERATION_SCHEMAS.capabilities,

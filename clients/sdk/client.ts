@@ -24,6 +24,7 @@ import { accessCalls, type AccessCalls } from "./access.ts";
 import { ClientError, isAimError, isClientError } from "./client-error.ts";
 import { sha256Hex } from "./digest.ts";
 import { jobCalls, type JobCalls } from "./jobs.ts";
+import { journalCalls, type JournalCalls } from "./journal.ts";
 import { drain, jsonAnswer, queryOf, refusal, refusalOf } from "./json.ts";
 import { readWire, type ReadLine } from "./ndjson.ts";
 import type { Answer, Call, Transport } from "./transport.ts";
@@ -62,7 +63,7 @@ const RECONNECTION: Reconnection = {
 const DELAY_MS_MAX = 5000;
 
 /** Every function throws AimError for a refusal and ClientError for an answer that is missing, cut or foreign. */
-export interface Client extends JobCalls, AccessCalls {
+export interface Client extends JobCalls, AccessCalls, JournalCalls {
   /** Whether a plane answers there. Never throws. */
   health(): Promise<boolean>;
   capabilities(): Promise<Capabilities>;
@@ -139,6 +140,7 @@ export function createClientOver(
     },
     ...jobCalls(json, transport),
     ...accessCalls(json),
+    ...journalCalls(json, transport, reconnection),
     raw: (line, options = {}) => rawLines(transport, operationCall(line, options.signal)),
   };
 }

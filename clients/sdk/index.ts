@@ -8,6 +8,7 @@ export type { Client, Execution, Reconnection, RunLine, StreamOptions } from "./
 export { CLIENT_FAULTS, ClientError, isAimError, isClientError } from "./client-error.ts";
 export type { ClientFaultCode } from "./client-error.ts";
 export type { JobCalls, JobQuery } from "./jobs.ts";
+export type { FollowJournal, JournalCalls, JournalQuery } from "./journal.ts";
 export { EVIDENCE_FAULTS, evidenceInMemory, isSealKey, verifyEvidence } from "./evidence.ts";
 export { readManifest } from "./evidence-documents.ts";
 export type {

@@ -56,7 +56,7 @@ function target(address: Address): { options: HttpsOptions; prefix: string; secu
 }
 
 function headers(call: Call): Record<string, string | number> {
-  const accept = { accept: "application/json, application/x-ndjson" };
+  const accept = { accept: "application/json, application/x-ndjson", ...call.headers };
   const sent = call.bytes ?? call.body;
   if (sent === undefined) return accept;
   return {

@@ -1,13 +1,14 @@
 // What a client needs of a connection. A browser gives one over fetch, Node.js one over a socket.
 
 export interface Call {
-  readonly method: "GET" | "POST" | "PUT";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Path and query. */
   readonly path: string;
   /** JSON text. */
   readonly body?: string | undefined;
   /** Instead of a JSON text. */
   readonly bytes?: Uint8Array<ArrayBuffer> | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

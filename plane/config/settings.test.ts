@@ -83,3 +83,25 @@ test.for([
 ] as const)("a token with %s is not made", ([, args]) => {
   expect(() => tokenFor(...args)).toThrow(UsageError);
 });
+
+test("each attempt's journal keeps 20,000 events and 8 MiB unless told otherwise", () => {
+  expect(serve().journal).toEqual({ maxEvents: 20_000, maxBytes: 8_388_608 });
+  const narrow = ["--journal-max-events", "100", "--journal-max-bytes", "65536"];
+  expect(serve(...narrow).journal).toEqual({ maxEvents: 100, maxBytes: 65_536 });
+  const wide = ["--journal-max-events", "200000", "--journal-max-bytes", "67108864"];
+  expect(serve(...wide).journal).toEqual({ maxEvents: 200_000, maxBytes: 67_108_864 });
+});
+
+test.for([
+  ["--journal-max-events", "99"],
+  ["--journal-max-events", "200001"],
+  ["--journal-max-events", "many"],
+  ["--journal-max-events", ""],
+  ["--journal-max-bytes", "65535"],
+  ["--journal-max-bytes", "67108865"],
+  ["--journal-max-bytes", "70000.5"],
+] as const)("%s %s is refused with what it takes", ([option, value]) => {
+  expect(() => serve(option, value)).toThrow(
+    new RegExp(`${option} takes a whole number from \\d+`),
+  );
+});

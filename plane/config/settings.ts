@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
+import { JOURNAL_BYTES, JOURNAL_EVENTS, type JournalLimits } from "../journal/retention.ts";
 
 export interface Settings {
   readonly stateDir: string;
@@ -19,6 +20,8 @@ export interface Settings {
   readonly idleExitMs: number | null;
   readonly logLevel: string;
   readonly leaseTtlMs: number | null;
+  /** How much of each attempt's journal is kept. */
+  readonly journal: JournalLimits;
   /** Callbacks may go to this machine, and then without TLS. */
   readonly allowCallbackLoopback: boolean;
 }
@@ -54,6 +57,10 @@ export const USAGE = `aimd serve --state DIR [options]
   --idle-exit-s N      end after N seconds without work
   --log LEVEL          trace, debug, info, warn, error or silent (default info)
   --lease-ttl-s N      seconds a lease lives without a heartbeat (default 30)
+  --journal-max-events N
+                       newest events kept of each attempt, 100 to 200000 (default 20000)
+  --journal-max-bytes N
+                       bytes of them, 65536 to 67108864 (default 8388608)
   --allow-callback-loopback
                        let callbacks go to this machine, by plain HTTP too
 
@@ -85,6 +92,7 @@ export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): S
     idleExitMs: seconds("idle-exit-s", values["idle-exit-s"]),
     logLevel: values.log ?? "info",
     leaseTtlMs: seconds("lease-ttl-s", values["lease-ttl-s"]),
+    journal: journalLimits(values),
     allowCallbackLoopback: values["allow-callback-loopback"] === true,
   };
 }
@@ -130,6 +138,8 @@ const SERVE_OPTIONS = {
   "idle-exit-s": text,
   log: text,
   "lease-ttl-s": text,
+  "journal-max-events": text,
+  "journal-max-bytes": text,
   "allow-callback-loopback": flag,
 } as const;
 const TOKEN_OPTIONS = { state: text, name: text, "job-types": text, "ttl-s": text } as const;
@@ -142,6 +152,26 @@ function parse<O extends ParseArgsOptionsConfig>(argv: readonly string[], option
       cause: error,
     });
   }
+}
+
+interface JournalOptions {
+  readonly "journal-max-events"?: string;
+  readonly "journal-max-bytes"?: string;
+}
+
+function journalLimits(values: JournalOptions): JournalLimits {
+  const limit = (
+    name: keyof JournalOptions,
+    { least, most, usual }: typeof JOURNAL_EVENTS | typeof JOURNAL_BYTES,
+  ) => {
+    const value = values[name] === undefined ? usual : Number(values[name]);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    throw new UsageError(`--${name} takes a whole number from ${least} to ${most}`);
+  };
+  return {
+    maxEvents: limit("journal-max-events", JOURNAL_EVENTS),
+    maxBytes: limit("journal-max-bytes", JOURNAL_BYTES),
+  };
 }
 
 function stateDirOf(state: string | undefined, env: NodeJS.ProcessEnv): string {

@@ -2,6 +2,7 @@
 import { AimError, type Action, type Principal } from "@aim/contract";
 import { can, type Resource } from "../auth/can.ts";
 import type { Job } from "../execution/attempt.ts";
+import type { Store } from "../store/store.ts";
 
 export function resourceOf(job: Job): Resource {
   return { customer: job.customer, owner: job.owner, jobType: job.spec.job_type };
@@ -12,6 +13,16 @@ export function requireJob(principal: Principal, action: Action, job: Job): void
   const resource = resourceOf(job);
   if (can(principal, action, resource)) return;
   throw new AimError(can(principal, "job.read", resource) ? "not_permitted" : "not_found");
+}
+
+/** Whether the principal may read the job now: asked again and again of whoever follows it. */
+export function mayStillRead(
+  store: Pick<Store, "readJob">,
+): (principal: Principal, jobId: string) => Promise<boolean> {
+  return async (principal, jobId) => {
+    const found = await store.readJob({ jobId });
+    return found !== null && can(principal, "job.read", resourceOf(found.job));
+  };
 }
 
 /** Throws `code` for a customer in which the principal may not do this: that it exists is not told. */

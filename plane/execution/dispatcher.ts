@@ -16,6 +16,7 @@ import {
 } from "@aim/contract";
 import type { Clock } from "../base/clock.ts";
 import { point } from "../base/point.ts";
+import type { JournalLimits } from "../journal/retention.ts";
 import type { Store } from "../store/store.ts";
 import type { Applied } from "../store/uses/apply-step.ts";
 import type { Claimed } from "../store/uses/claim-next.ts";
@@ -45,6 +46,8 @@ export interface DispatcherParts {
   /** How many bytes are kept under a digest, or null for none. */
   readonly sizeOf: (sha256: string) => Promise<number | null>;
   readonly leaseTtlMs?: number;
+  /** Of the journals that begin from now on; the usual ones when absent. */
+  readonly journalLimits?: JournalLimits;
   /** Called once for each attempt that became terminal. */
   readonly onEnd: (attempt: Attempt) => void;
 }
@@ -66,6 +69,7 @@ export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #ttlMs: number;
   readonly #desk: ClaimDesk;
+  readonly #limits: { readonly limits?: JournalLimits };
   readonly #runners = new Map<string, Known>();
   #admitting = true;
   #timer: NodeJS.Timeout | undefined;
@@ -75,6 +79,7 @@ export class Dispatcher {
     this.#parts = parts;
     this.#ttlMs = parts.leaseTtlMs ?? LEASE_TTL_MS;
     this.#desk = createClaimDesk({ ...parts, ttlMs: this.#ttlMs });
+    this.#limits = parts.journalLimits === undefined ? {} : { limits: parts.journalLimits };
   }
 
   /** False once the plane is shutting down. */
@@ -192,6 +197,7 @@ export class Dispatcher {
       attemptId,
       ...batch,
       now: this.#parts.clock.now(),
+      ...this.#limits,
     });
     if (code !== null) throw new AimError(code);
     this.#parts.signals.wake(eventsTopic(attemptId));
@@ -261,7 +267,12 @@ export class Dispatcher {
 
   watch(onDefect: (error: unknown) => void): void {
     this.#timer = setInterval(() => {
-      this.#reaping = this.#reaping.then(() => this.reap()).catch(onDefect);
+      this.#reaping = this.#reaping
+        .then(() => this.reap())
+        .catch((error: unknown) => {
+          // A full disk takes nothing away that was stored: looked at again in a moment.
+          if (!(error instanceof AimError && error.code === "storage_full")) onDefect(error);
+        });
     }, REAP_EVERY_MS);
   }
 

@@ -1,10 +1,9 @@
-// The final result of an attempt, also when no runner lived to report one. Pure.
+// The final result of an attempt, also when no runner lived to report one; what its journal holds is added to it. Pure.
 import {
   runError,
   summarize,
   type Completion,
   type JobSpec,
-  type JournalSummary,
   type RunErrorCode,
   type RunResult,
   type Target,
@@ -16,7 +15,7 @@ export function resultOf(
   attempt: Attempt,
   spec: JobSpec,
   completion: Completion | null,
-): RunResult {
+): Omit<RunResult, "journal"> {
   const { error, stats, targets, target_summary, operation_result, change_evidence } =
     completion?.outcome ?? unreported(attempt, spec);
   return {
@@ -33,7 +32,6 @@ export function resultOf(
     target_summary,
     operation_result,
     change_evidence,
-    journal: journalOf(attempt),
     manifest_digest: attempt.manifestDigest,
   };
 }
@@ -65,14 +63,4 @@ function unreportedTargets(attempt: Attempt, spec: JobSpec): Target[] {
   const hosts = (spec.inputs as { hosts?: readonly string[] }).hosts ?? [];
   const outcome = attempt.everRunning ? "unknown" : "not_reached";
   return hosts.map((host) => ({ host, outcome, counts: null }));
-}
-
-function journalOf(attempt: Attempt): JournalSummary {
-  const last = attempt.lastSequence;
-  return {
-    stored: Math.max(0, last - attempt.eventsLost),
-    lost: attempt.eventsLost,
-    first_sequence: last === 0 ? null : 1,
-    last_sequence: last === 0 ? null : last,
-  };
 }

@@ -17,6 +17,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Set before any handler runs, on every route that asks who it is. */
     principal: Principal | null;
+    /** Asks anew, for an answer that is still going out: null once nobody comes with that session or token any more. */
+    askAgain: (() => Promise<Principal | null>) | null;
   }
 }
 
@@ -96,6 +98,7 @@ const ROUTE_OF: ReadonlyMap<string, Route> = new Map(
 /** Before the body is read: who, and whether they may do such a thing anywhere. */
 export function askWhoComes(app: FastifyInstance, door: Door): void {
   app.decorateRequest("principal", null);
+  app.decorateRequest("askAgain", null);
   app.addHook("onRequest", async (request) => {
     const action = actionOf(request);
     if (action === null) return;
@@ -107,6 +110,7 @@ export function askWhoComes(app: FastifyInstance, door: Door): void {
     }
     if (!mayAtAll(principal, action)) throw new AimError("not_permitted");
     request.principal = principal;
+    request.askAgain = async () => door.identify(request);
   });
 }
 
@@ -120,4 +124,10 @@ function actionOf({ method, routeOptions }: FastifyRequest): Action | null {
 export function whoAsks({ principal }: FastifyRequest): Principal {
   if (principal === null) throw new AimError("unauthenticated");
   return principal;
+}
+
+/** Whoever sends this request now, for as long as its answer lasts. */
+export function whoAsksNow({ askAgain }: FastifyRequest): () => Promise<Principal | null> {
+  if (askAgain === null) throw new AimError("unauthenticated");
+  return askAgain;
 }

@@ -72,7 +72,7 @@ export function addJobRoutes(app: FastifyInstance, parts: CoreParts): void {
   });
 }
 
-function jobIdOf(params: unknown): string {
+export function jobIdOf(params: unknown): string {
   const { job_id = "" } = params as { job_id?: string };
   if (!JOB_ID.test(job_id)) throw new AimError("not_found");
   return job_id;

@@ -25,6 +25,7 @@ import { refuseCredentialsInUrl, sayHeaders } from "./headers.ts";
 import { askWhoComes, createDoor, LOCAL_DOOR } from "./identity.ts";
 import { NO_LIMITS } from "./limits.ts";
 import { addLoginRoutes, cookieStyle, type LoginRouteParts } from "./login-routes.ts";
+import { addJournalRoutes, type JournalRouteParts } from "./journal-routes.ts";
 import { IN_LINES, sendProblem } from "./reply.ts";
 import { LOCAL_GUARD, type RunnerGuard } from "./runner-guard.ts";
 import { addRunnerRoutes, type RunnerRouteParts } from "./runner-routes.ts";
@@ -49,7 +50,7 @@ export interface ClientFace {
 
 export type Face = "local" | "runner" | RemoteFace | ClientFace;
 
-type ServerParts = ClientRouteParts & RunnerRouteParts & LoginRouteParts;
+type ServerParts = ClientRouteParts & RunnerRouteParts & LoginRouteParts & JournalRouteParts;
 
 export function createServer(
   face: Face,
@@ -114,6 +115,7 @@ function addClientFace(app: FastifyInstance, face: "local" | ClientFace, parts: 
   addClientRoutes(app, parts);
   addEvidenceRoutes(app, parts);
   addJobRoutes(app, parts);
+  addJournalRoutes(app, parts);
   addFleetRoutes(app, parts);
   const limits = face === "local" ? NO_LIMITS : parts.limits;
   addLoginRoutes(app, { logins: parts.logins, limits }, cookie);

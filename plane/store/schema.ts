@@ -1,4 +1,7 @@
 // The tables as the code sees them. Times are plane time in whole milliseconds; documents are canonical JSON text.
+import type { Generated, Selectable } from "kysely";
+import type { JournalRow } from "../journal/row.ts";
+
 export interface Schema {
   meta: { key: string; value: string };
   bundles: { digest: string; customer_id: string; files: string };
@@ -62,7 +65,53 @@ export interface Schema {
     /** Of a retry; the first attempt has its job's. */
     idempotency_key: string | null;
   };
-  events: { attempt_id: string; sequence: number; customer_id: string; event: string };
+  journals: {
+    id: Generated<number>;
+    attempt_id: string;
+    job_id: string;
+    customer_id: string;
+    /** Of the attempt within its job. */
+    number: number;
+    /** 1 where events of plays, tasks and hosts make the anonymous counters superfluous. */
+    detail: number;
+    /** Microseconds since 1970 from which the rows count. */
+    base_us: number;
+    /** `live`, `closed` or `unavailable`. */
+    capture: string;
+    max_events: number;
+    max_bytes: number;
+    /** The durable cursor. */
+    last_sequence: number;
+    first_sequence: number | null;
+    /** Events that were ever stored, and those that still are. */
+    stored: number;
+    retained: number;
+    bytes: number;
+    omitted: number;
+    omitted_from: number | null;
+    omitted_to: number | null;
+    lost: number;
+    /** Losses that a gap accounts for. */
+    placed: number;
+    names: number;
+    /** How many names were in use when that was last looked at. */
+    names_kept: number;
+    last_name: number;
+    /** JSON; null where nothing was captured. */
+    checkpoint: string | null;
+  };
+  /** What the columns mean is written in plane/journal/row.ts. */
+  journal_events: JournalRow & { journal: number; bytes: number; customer_id: string };
+  journal_names: { journal: number; id: number; hash: number; name: string; customer_id: string };
+  journal_gaps: {
+    journal: number;
+    from_sequence: number;
+    to_sequence: number;
+    n: number;
+    reason: string;
+    customer_id: string;
+  };
+  deleted_jobs: { id: string; customer_id: string; idempotency_key: string; deleted_ms: number };
   heartbeats: {
     attempt_id: string;
     epoch: number;
@@ -202,3 +251,5 @@ export interface Schema {
     at_ms: number;
   };
 }
+
+export type StoredJournal = Selectable<Schema["journals"]>;

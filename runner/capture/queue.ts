@@ -51,8 +51,9 @@ export function createCaptureQueue(send: SendBatch): CaptureQueue {
         () => false,
       );
       if (sent) queue.splice(0, batch.length);
-      // The first event of a burst leaves at once; the rest gathers for a moment.
       wake = () => undefined;
+      // The first event of a burst leaves at once and the rest gathers for a moment; a batch that is full has gathered.
+      if (sent && queue.length >= EVENTS_PER_BATCH_MAX) continue;
       if (!closing) await delay(sent ? FLUSH_MS : RETRY_MS);
       else if (!sent) await delay(Math.min(RETRY_MS, Math.max(0, deadline - performance.now())));
     }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { makeFolder } from "./plane.ts";
 
-type Table = "jobs" | "attempts" | "events" | "revisions" | "bundles" | "seals";
+type Table = "jobs" | "attempts" | "journal_events" | "revisions" | "bundles" | "seals";
 
 export type Row = Readonly<Record<string, string | number | null>>;
 

@@ -23,34 +23,34 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const synchronous = (database: DatabaseSync): unknown =>
   database.prepare("PRAGMA synchronous").get()?.["synchronous"];
 
-test("durability is full at the first opening and at every later one", () => {
+test("durability is full at the first opening and at every later one", async () => {
   for (let opening = 0; opening < 3; opening += 1) {
     const database = openSqlite(path);
-    migrateSqlite(database);
+    await migrateSqlite(database);
     expect(synchronous(database)).toBe(FULL);
     database.close();
   }
 });
 
-test("a file that somebody else has open is refused in words", () => {
+test("a file that somebody else has open is refused in words", async () => {
   const first = openSqlite(path);
-  migrateSqlite(first);
+  await migrateSqlite(first);
   expect(() => openSqlite(path)).toThrow(StoreRefused);
   first.close();
   openSqlite(path).close();
 });
 
-test("a file of a newer release is refused and not changed", () => {
+test("a file of a newer release is refused and not changed", async () => {
   const database = new DatabaseSync(path);
   database.exec("PRAGMA user_version = 9999");
-  expect(() => migrateSqlite(database)).toThrow(StoreRefused);
+  await expect(migrateSqlite(database)).rejects.toThrow(StoreRefused);
   expect(database.prepare("PRAGMA user_version").get()?.["user_version"]).toBe(9999);
   database.close();
 });
 
-test("what never changes cannot be changed, not even by SQL", () => {
+test("what never changes cannot be changed, not even by SQL", async () => {
   const database = openSqlite(path);
-  migrateSqlite(database);
+  await migrateSqlite(database);
   database.exec(
     `INSERT INTO jobs VALUES ('j', 'c', 'p', 't', 'k', 'd', '{}', 'b', 1, 'local', NULL)`,
   );

@@ -5,12 +5,17 @@ import { outbox, outboxPostgres, outboxSqlite } from "./003-outbox.ts";
 import { jobs, jobsPostgres, jobsSqlite } from "./004-jobs.ts";
 import { access } from "./005-access.ts";
 import { users } from "./006-users.ts";
+import { journal, journalPostgres, journalSqlite } from "./007-journal.ts";
+import { carryEventsOver } from "./carry-events-over.ts";
+import type { Write } from "../transaction.ts";
 
 export interface Migration {
   readonly number: number;
   readonly both: readonly string[];
   readonly sqlite: readonly string[];
   readonly postgres: readonly string[];
+  /** What SQL alone cannot say, after the statements and in their transaction. */
+  readonly carryOver?: (write: Write) => Promise<void>;
 }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -20,4 +25,11 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 4, both: jobs, sqlite: jobsSqlite, postgres: jobsPostgres },
   { number: 5, both: access, sqlite: [], postgres: [] },
   { number: 6, both: users, sqlite: [], postgres: [] },
+  {
+    number: 7,
+    both: journal,
+    sqlite: journalSqlite,
+    postgres: journalPostgres,
+    carryOver: carryEventsOver,
+  },
 ];

@@ -1,19 +1,18 @@
 // Applies one command to one attempt: decide, write guarded by state and epoch, tell, in one transaction.
 import {
   canonicalJson,
-  EVENT_VERSION,
   isTerminal,
   type Completion,
   type ProblemCode,
-  type RunEvent,
+  type RunResult,
 } from "@aim/contract";
-import { formatTimestamp } from "../../base/clock.ts";
 import type { Attempt, Job } from "../../execution/attempt.ts";
 import { eventOfMove } from "../../execution/callback-event.ts";
 import { resultOf } from "../../execution/result.ts";
 import { step, type Command } from "../../execution/step.ts";
 import type { Write } from "../transaction.ts";
 import { attemptOf, jobOf, mutableColumns } from "./attempt-row.ts";
+import { closeJournal } from "./close-journal.ts";
 import { tellCallbacks } from "./tell-callbacks.ts";
 import { writeUsage } from "./usage.ts";
 
@@ -105,8 +104,15 @@ async function close(
     completion === null
       ? withoutReport(attempt)
       : withReport(attempt, completion, use.manifestDigest ?? null);
-  const result = resultOf(closed, use.job.spec, completion);
-  await appendResultEvent(write, { ...closed, result }, use.now);
+  const facts = resultOf(closed, use.job.spec, completion);
+  const journal = await closeJournal(write, {
+    attempt: closed,
+    error: facts.error?.code ?? null,
+    // Without a report only what no runner ever had is whole.
+    closed: completion !== null || closed.epoch === 0,
+    now: use.now,
+  });
+  const result: RunResult = { ...facts, journal };
   if (completion !== null) await keepManifest(write, closed, completion);
   await writeUsage(write, {
     attempt: closed,
@@ -138,36 +144,6 @@ function withReport(
     remoteWork: outcome.remote_work,
     manifestDigest,
   };
-}
-
-async function appendResultEvent(write: Write, attempt: Attempt, now: number): Promise<void> {
-  const last = await write.db
-    .selectFrom("events")
-    .select("event")
-    .where("attempt_id", "=", attempt.id)
-    .orderBy("sequence", "desc")
-    .executeTakeFirst();
-  const before = last === undefined ? "" : (JSON.parse(last.event) as RunEvent).timestamp;
-  const timestamp = formatTimestamp(now);
-  const event: RunEvent = {
-    event_version: EVENT_VERSION,
-    run_id: attempt.id,
-    sequence: attempt.lastSequence,
-    // The runner has a clock of its own; a run's time never goes back.
-    timestamp: timestamp < before ? before : timestamp,
-    kind: "result",
-    state: attempt.state,
-    error: attempt.result?.error?.code ?? null,
-  };
-  await write.db
-    .insertInto("events")
-    .values({
-      attempt_id: attempt.id,
-      sequence: event.sequence,
-      customer_id: attempt.customer,
-      event: JSON.stringify(event),
-    })
-    .execute();
 }
 
 async function keepManifest(write: Write, attempt: Attempt, completion: Completion): Promise<void> {

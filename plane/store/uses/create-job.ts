@@ -45,11 +45,23 @@ export async function createJob(write: Write, use: CreateJob): Promise<CreatedJo
     .executeTakeFirst();
   // The key comes first: whoever holds it decides what everybody with the same key is answered.
   if (inserted.numInsertedOrUpdatedRows !== 1n) return createdBefore(write, job);
+  await refuseDeleted(write, job);
   await write.db.insertInto("attempts").values(attemptRow(attempt, job.spec.job_type)).execute();
   if (use.revision !== null) await useUp(write, use.revision, attempt.id);
   const now = job.created;
   const told = await tellCallbacks(write, { name: "attempt.accepted", attempt, job, now });
   return { ok: true, attempt, fresh: true, told };
+}
+
+/** Asked after the insert: a deletion at the same time has then been waited for. */
+async function refuseDeleted({ db }: Write, job: Job): Promise<void> {
+  const deleted = await db
+    .selectFrom("deleted_jobs")
+    .select("id")
+    .where("customer_id", "=", job.customer)
+    .where("idempotency_key", "=", job.idempotencyKey)
+    .executeTakeFirst();
+  if (deleted !== undefined) throw new AimError("job_deleted");
 }
 
 async function useUp(write: Write, revision: string, attemptId: string): Promise<void> {

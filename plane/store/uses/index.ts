@@ -24,6 +24,9 @@ import {
   saveProject,
   setExecution,
 } from "./local-facts.ts";
+import { deleteJob } from "./delete-job.ts";
+import { readJournal } from "./journal-read.ts";
+import { readJournalNames, readKnownJournals, readMatrixRows } from "./journal-snapshot.ts";
 import { putHeartbeat } from "./put-heartbeat.ts";
 import {
   dueAttempts,
@@ -60,6 +63,7 @@ export const WRITES = {
   claimWaiting,
   createAttempt,
   createJob,
+  deleteJob,
   createUser,
   drainRunner,
   endSession,
@@ -109,7 +113,11 @@ export const READS = {
   readEvents,
   readExecution,
   readJob,
+  readJournal,
+  readJournalNames,
+  readKnownJournals,
   readManifest,
+  readMatrixRows,
   readMoment,
   readProject,
   readRetry,

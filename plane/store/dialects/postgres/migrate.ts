@@ -2,6 +2,7 @@
 import { sql, type Kysely } from "kysely";
 import { MIGRATIONS } from "../../migrations/index.ts";
 import type { Schema } from "../../schema.ts";
+import { postgresRows } from "./dialect.ts";
 import { StoreRefused } from "../../refused.ts";
 
 /** Any number that no other program uses for an advisory lock in this database. */
@@ -25,6 +26,7 @@ export async function migratePostgres(db: Kysely<Schema>): Promise<void> {
       for (const statement of [...migration.both, ...migration.postgres]) {
         await sql.raw(statement).execute(transaction);
       }
+      await migration.carryOver?.({ db: transaction, rows: postgresRows });
     }
     await sql`DELETE FROM aim_schema`.execute(transaction);
     await sql`INSERT INTO aim_schema (version) VALUES (${newest})`.execute(transaction);

@@ -61,7 +61,10 @@ function createDriver(database: DatabaseSync): Driver {
     releaseConnection: async () => {},
     beginTransaction: async () => database.exec("BEGIN IMMEDIATE"),
     commitTransaction: async () => database.exec("COMMIT"),
-    rollbackTransaction: async () => database.exec("ROLLBACK"),
+    // A full disk ends the transaction by itself.
+    rollbackTransaction: async () => {
+      if (database.isTransaction) database.exec("ROLLBACK");
+    },
     destroy: async () => database.close(),
   };
 }

@@ -10,6 +10,8 @@ import { openSqlite } from "./open.ts";
 type AnyUse = (lent: unknown, ...args: readonly unknown[]) => Promise<unknown>;
 
 export interface BoundUses {
+  /** Resolves when the schema is the newest; nothing runs before. */
+  readonly ready: Promise<void>;
   /** Runs one use by its name; a writing one in a transaction of its own. */
   readonly run: (use: string, args: readonly unknown[]) => Promise<unknown>;
   readonly close: () => Promise<void>;
@@ -18,12 +20,15 @@ export interface BoundUses {
 /** Opens and migrates the file at `path`. Throws StoreRefused when it cannot be used safely. */
 export function openUses(path: string): BoundUses {
   const database = openSqlite(path);
-  migrateSqlite(database);
+  const ready = migrateSqlite(database);
+  // Whoever asks hears of it; nobody else must.
+  ready.catch(() => undefined);
   const db = new Kysely<Schema>({ dialect: sqliteDialect(database) });
   const reads: ReadonlyMap<string, unknown> = new Map(Object.entries(READS));
   const writes: ReadonlyMap<string, unknown> = new Map(Object.entries(WRITES));
 
   async function run(use: string, args: readonly unknown[]): Promise<unknown> {
+    await ready;
     const read = reads.get(use) as AnyUse | undefined;
     if (read !== undefined) return read(db, ...args);
     const write = writes.get(use) as AnyUse | undefined;
@@ -38,10 +43,11 @@ export function openUses(path: string): BoundUses {
   }
 
   async function close(): Promise<void> {
+    await ready.catch(() => undefined);
     await db.destroy();
     // Kysely closes only what it has used.
     if (database.isOpen) database.close();
   }
 
-  return { run, close };
+  return { ready, run, close };
 }

@@ -46,4 +46,5 @@ port.on("message", (call: Call | "close") => {
     port.close();
   });
 });
+await uses.ready;
 port.postMessage("ready");
