@@ -37,6 +37,7 @@ export function addRunnerRoutes(
 ): void {
   const { dispatcher } = parts;
   guard.protect(app);
+  addContentRoutes(app, parts);
 
   app.post(ROUTES.register.path, async (request, reply) => {
     const admitted = await guard.admit(request, check(RegisterSchema, request.body));
@@ -85,6 +86,19 @@ export function addRunnerRoutes(
     return sendResponse(reply, { state: attempt.state });
   });
 
+  /** Secrets and bytes are for the holder of a live lease only. */
+  async function holds(attemptId: string, epoch: number): Promise<void> {
+    const found = await parts.store.readAttempt({ attemptId });
+    if (found === null) throw new AimError("not_found");
+    const { attempt } = found;
+    if (attempt.epoch !== epoch) throw new AimError("epoch_stale");
+    const over = attempt.leaseExpires === null || parts.clock.now() >= attempt.leaseExpires;
+    if (isTerminal(attempt.state) || over) throw new AimError("lease_lost");
+  }
+}
+
+/** What runners read before and beside attempts: reviewed files, and questions about them. */
+function addContentRoutes(app: FastifyInstance, parts: RunnerRouteParts): void {
   app.get(ROUTES.blob.path, async (request, reply) => {
     const { sha256 = "" } = request.params as { sha256?: string };
     if (!SHA256.test(sha256) || !(await parts.blobs.has(sha256))) {
@@ -106,16 +120,6 @@ export function addRunnerRoutes(
     }
     return sendResponse(reply, {});
   });
-
-  /** Secrets and bytes are for the holder of a live lease only. */
-  async function holds(attemptId: string, epoch: number): Promise<void> {
-    const found = await parts.store.readAttempt({ attemptId });
-    if (found === null) throw new AimError("not_found");
-    const { attempt } = found;
-    if (attempt.epoch !== epoch) throw new AimError("epoch_stale");
-    const over = attempt.leaseExpires === null || parts.clock.now() >= attempt.leaseExpires;
-    if (isTerminal(attempt.state) || over) throw new AimError("lease_lost");
-  }
 }
 
 function attemptIdOf(params: unknown): string {
