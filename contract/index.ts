@@ -13,6 +13,28 @@ export {
 } from "./access.ts";
 export type { Action, GrantedRole, Principal, PrincipalKind, Reach, Role } from "./access.ts";
 export {
+  AUDIT_GENESIS,
+  AUDIT_HEAD_PAYLOAD_TYPE,
+  AUDIT_OUTCOMES,
+  AUDIT_PER_PAGE_MAX,
+  AuditDetailSchema,
+  AuditFactsSchema,
+  AuditHeadSchema,
+  AuditObjectSchema,
+  AuditRowSchema,
+  SealedAuditHeadSchema,
+  auditFactsOf,
+  auditText,
+} from "./audit.ts";
+export type {
+  AuditDetail,
+  AuditFacts,
+  AuditHead,
+  AuditObject,
+  AuditRow,
+  SealedAuditHead,
+} from "./audit.ts";
+export {
   CALLBACKS_MAX,
   CALLBACK_CONTENT_TYPE,
   CALLBACK_EVENTS,

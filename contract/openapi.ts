@@ -1,5 +1,6 @@
 // The API as an OpenAPI 3.1 document, made of the route table and the schemas: nothing in it is written twice.
 import { Type, type TSchema } from "typebox";
+import { AuditRowSchema, SealedAuditHeadSchema } from "./audit.ts";
 import { CapabilitiesSchema, PRODUCT_VERSION } from "./capabilities.ts";
 import { DELIVERY_STATES, DeliverySchema } from "./callbacks.ts";
 import { ProblemDetailsSchema } from "./errors.ts";
@@ -92,6 +93,8 @@ const SHAPES: Readonly<Record<RouteName, Shape>> = {
   usage: { query: { after: sequence }, answer: Type.Array(UsageSchema) },
   runnerList: { answer: Type.Array(RunnerSchema) },
   runnerDrain: { answer: nothing },
+  auditList: { query: { after: sequence }, answer: Type.Array(AuditRowSchema) },
+  auditHead: { answer: SealedAuditHeadSchema },
   openapi: { answer: Type.Object({ openapi: Type.Literal("3.1.0") }) },
   health: { answer: Type.Object({ ok: Type.Literal(true) }) },
   credentials: {
@@ -124,6 +127,7 @@ const SHAPES: Readonly<Record<RouteName, Shape>> = {
 /** Schemas that are worth a name of their own. */
 const NAMED: ReadonlyMap<TSchema, string> = new Map<TSchema, string>([
   [AcceptedSchema, "Accepted"],
+  [AuditRowSchema, "AuditRow"],
   [BundleSchema, "Bundle"],
   [CapabilitiesSchema, "Capabilities"],
   [CompletionSchema, "Completion"],
@@ -135,6 +139,7 @@ const NAMED: ReadonlyMap<TSchema, string> = new Map<TSchema, string>([
   [RetryRequestSchema, "RetryRequest"],
   [RunnerSchema, "Runner"],
   [RunStatusSchema, "RunStatus"],
+  [SealedAuditHeadSchema, "SealedAuditHead"],
   [SealEnvelopeSchema, "SealEnvelope"],
   [UsageSchema, "Usage"],
 ]);

@@ -131,6 +131,20 @@ export const ROUTES = {
     action: "runner.write",
     does: "lets a runner finish what it holds and take nothing more",
   },
+  auditList: {
+    method: "GET",
+    path: "/v1/audit",
+    face: "client",
+    action: "audit.read",
+    does: "rows of the audit `?after=` a position, oldest first",
+  },
+  auditHead: {
+    method: "GET",
+    path: "/v1/audit/head",
+    face: "client",
+    action: "audit.read",
+    does: "the end of the audit's chain, sealed",
+  },
   openapi: {
     method: "GET",
     path: "/v1/openapi.json",

@@ -6,6 +6,7 @@ import { newId } from "./base/ids.ts";
 import { createClock, wallNow } from "./base/clock.ts";
 import type { Settings } from "./config/settings.ts";
 import { placesIn } from "./config/settings.ts";
+import { createAudit } from "./core/audit.ts";
 import { createCatalog } from "./core/catalog.ts";
 import { createCore, withPersonalProjects } from "./core/core.ts";
 import { createCredentialDesk } from "./core/credentials.ts";
@@ -94,6 +95,7 @@ export async function compose(
     findEntry: withPersonalProjects(createCatalog(settings.catalog), { store }),
     credentials,
     sealer,
+    audit: createAudit({ store, clock, key }),
     enabled: settings.enabled,
   };
   return {

@@ -1,5 +1,5 @@
 // Rights at the door of the core. What somebody may not see is, for them, not there.
-import { AimError, type Action, type Principal } from "@aim/contract";
+import { AimError, type Action, type Principal, type ProblemCode } from "@aim/contract";
 import { can, type Resource } from "../auth/can.ts";
 import type { Job } from "../execution/attempt.ts";
 
@@ -7,11 +7,26 @@ export function resourceOf(job: Job): Resource {
   return { customer: job.customer, owner: job.owner, jobType: job.spec.job_type };
 }
 
+/** A refusal for want of a right, with what was asked for. To whoever asks it looks like any other. */
+export class NotTheirs extends AimError {
+  readonly asked: {
+    readonly action: Action;
+    readonly customer?: string | undefined;
+    readonly jobId?: string;
+  };
+
+  constructor(code: ProblemCode, asked: NotTheirs["asked"]) {
+    super(code);
+    this.asked = asked;
+  }
+}
+
 /** Throws not_found for a job that the principal may not see, and not_permitted for one that it may only see. */
 export function requireJob(principal: Principal, action: Action, job: Job): void {
   const resource = resourceOf(job);
   if (can(principal, action, resource)) return;
-  throw new AimError(can(principal, "job.read", resource) ? "not_permitted" : "not_found");
+  const code = can(principal, "job.read", resource) ? "not_permitted" : "not_found";
+  throw new NotTheirs(code, { action, customer: job.customer, jobId: job.id });
 }
 
 /** Throws `code` for a customer in which the principal may not do this: that it exists is not told. */
@@ -20,5 +35,7 @@ export function requireIn(
   action: Action,
   { code, ...resource }: Resource & { readonly code: "unknown_customer" | "not_permitted" },
 ): void {
-  if (!can(principal, action, resource)) throw new AimError(code);
+  if (!can(principal, action, resource)) {
+    throw new NotTheirs(code, { action, customer: resource.customer });
+  }
 }

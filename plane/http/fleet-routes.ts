@@ -1,10 +1,12 @@
 // What runs this installation: its runners, what attempts took, and the API's own description.
 import type { FastifyInstance } from "fastify";
 import { AimError, openApi, ROUTES, USAGE_PER_PAGE_MAX, type Usage } from "@aim/contract";
+import { allowed } from "../audit/chain.ts";
 import { formatTimestamp } from "../base/clock.ts";
 import type { CoreParts } from "../core/parts.ts";
 import { listRunners } from "../core/runners.ts";
 import type { Store } from "../store/store.ts";
+import { whoAsks } from "./identity.ts";
 import { sendJson } from "./reply.ts";
 
 const RUNNER_ID = /^rnr_[0-9a-hjkmnp-tv-z]{26}$/;
@@ -15,7 +17,13 @@ export function addFleetRoutes(app: FastifyInstance, parts: CoreParts): void {
   app.post(ROUTES.runnerDrain.path, async (request, reply) => {
     const { runner_instance_id = "" } = request.params as { runner_instance_id?: string };
     if (!RUNNER_ID.test(runner_instance_id)) throw new AimError("not_found");
-    await parts.dispatcher.drain(runner_instance_id);
+    const audit = allowed(whoAsks(request), {
+      action: "runner.write",
+      customer: null,
+      what: { runner_instance_id },
+      now: parts.clock.now(),
+    });
+    await parts.dispatcher.drain(runner_instance_id, audit);
     return sendJson(reply, {});
   });
 

@@ -10,6 +10,7 @@ import Fastify, {
 } from "fastify";
 import { AimError, OPERATION_BYTES_MAX, parseStrict } from "@aim/contract";
 import { point } from "../base/point.ts";
+import { addAuditRoutes } from "./audit-routes.ts";
 import {
   addClientRoutes,
   addEvidenceRoutes,
@@ -21,6 +22,7 @@ import { addFleetRoutes } from "./fleet-routes.ts";
 import { addJobRoutes } from "./job-routes.ts";
 import { askWhoComes, identifyLocally } from "./identity.ts";
 import { IN_LINES, sendProblem } from "./reply.ts";
+import { traceRefusals } from "./refusals.ts";
 import { LOCAL_GUARD, type RunnerGuard } from "./runner-guard.ts";
 import { addRunnerRoutes, type RunnerRouteParts } from "./runner-routes.ts";
 
@@ -56,6 +58,7 @@ export function createServer(
   app.addContentTypeParser("application/octet-stream", { parseAs: "buffer" }, (_, bytes, done) =>
     done(null, bytes),
   );
+  traceRefusals(app, parts);
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply));
   app.setNotFoundHandler((request, reply) =>
     sendProblem(Object.assign(new Error("no route"), { statusCode: 404 }), request, reply),
@@ -84,6 +87,7 @@ export function createServer(
     addEvidenceRoutes(app, parts);
     addJobRoutes(app, parts);
     addFleetRoutes(app, parts);
+    addAuditRoutes(app, parts);
   }
   if (face === "local") {
     addLocalRoutes(app, parts);

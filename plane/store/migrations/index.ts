@@ -4,6 +4,7 @@ import { seals, sealsPostgres, sealsSqlite } from "./002-seals.ts";
 import { outbox, outboxPostgres, outboxSqlite } from "./003-outbox.ts";
 import { jobs, jobsPostgres, jobsSqlite } from "./004-jobs.ts";
 import { access } from "./005-access.ts";
+import { audit, auditPostgres, auditSqlite } from "./008-audit.ts";
 
 export interface Migration {
   readonly number: number;
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 3, both: outbox, sqlite: outboxSqlite, postgres: outboxPostgres },
   { number: 4, both: jobs, sqlite: jobsSqlite, postgres: jobsPostgres },
   { number: 5, both: access, sqlite: [], postgres: [] },
+  { number: 8, both: audit, sqlite: auditSqlite, postgres: auditPostgres },
 ];

@@ -2,6 +2,7 @@
 // `write` uses run in one transaction each; `read` uses see committed rows only.
 import { appendEvents } from "./append-events.ts";
 import { applyStep } from "./apply-step.ts";
+import { readAudit, readAuditEnd, recordAudit } from "./audit.ts";
 import { claimNext, claimWaiting } from "./claim-next.ts";
 import { createAttempt } from "./create-attempt.ts";
 import { createJob } from "./create-job.ts";
@@ -55,6 +56,7 @@ export const WRITES = {
   grantGrace,
   putHeartbeat,
   readUsage,
+  recordAudit,
   replayDelivery,
   saveAcceptance,
   saveBundle,
@@ -80,6 +82,8 @@ export const READS = {
   nextDeliveryAt,
   readAccepted,
   readAttempt,
+  readAudit,
+  readAuditEnd,
   readBundle,
   readEvents,
   readJob,
