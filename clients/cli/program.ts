@@ -1,5 +1,6 @@
 // Every command and flag stands in declarations/. A command's own code is loaded only when it is called: help stays fast.
 import { Command, CommanderError } from "commander";
+import { declareAudit } from "./declarations/audit.ts";
 import { declareDeliveries, declareEvidence } from "./declarations/evidence.ts";
 import { declareJobs } from "./declarations/jobs.ts";
 import { examples, type End } from "./declarations/options.ts";
@@ -61,6 +62,7 @@ function declare(end: End): Command {
   declareArtifacts(program, end);
   declareEvidence(program, end);
   declareDeliveries(program, end);
+  declareAudit(program, end);
   declareRunners(program, end);
   declarePlane(program, end);
   return program;

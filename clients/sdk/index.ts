@@ -7,6 +7,8 @@ export type { Client, Execution, Reconnection, RunLine, StreamOptions } from "./
 export { CLIENT_FAULTS, ClientError, isAimError, isClientError } from "./client-error.ts";
 export type { ClientFaultCode } from "./client-error.ts";
 export type { JobCalls, JobQuery } from "./jobs.ts";
+export { AUDIT_FAULTS, AUDIT_START, auditLine, verifyAudit } from "./audit.ts";
+export type { AuditFaultCode, AuditFinding, AuditPlace, AuditProof, AuditReport } from "./audit.ts";
 export { EVIDENCE_FAULTS, evidenceInMemory, isSealKey, verifyEvidence } from "./evidence.ts";
 export { readManifest } from "./evidence-documents.ts";
 export type {
