@@ -43,11 +43,12 @@ export async function compose(
 ): Promise<Composed> {
   const places = placesIn(settings.stateDir);
   const { database } = settings;
+  const opening = { migrate: settings.migrate };
   const key = openSealKey(places);
   const store =
     database === null
-      ? await openSqliteStore(places.database, onBroken)
-      : await openPostgresStore(database, () => undefined);
+      ? await openSqliteStore(places.database, onBroken, opening)
+      : await openPostgresStore(database, () => undefined, opening);
   const clock = createClock(await store.readMoment());
   const signals = database === null ? createSignals() : createSharedSignals(database);
   const inspections = createInspections(

@@ -8,10 +8,12 @@ import { wallNow } from "./base/clock.ts";
 import { compose, openRunnerTokens, type Composed } from "./compose.ts";
 import {
   placesIn,
+  readDatabasePlace,
   readSettings,
   readTokenRequest,
   USAGE,
   UsageError,
+  type DatabasePlace,
   type Settings,
   type TokenRequest,
 } from "./config/settings.ts";
@@ -19,6 +21,8 @@ import { startEmbeddedRunner } from "./embedded-runner.ts";
 import { watchIdleness } from "./idleness.ts";
 import { LOCAL_NAME } from "./http/runner-guard.ts";
 import { createServer, listenLocally } from "./http/server.ts";
+import { migrateAt } from "./store/dialects/postgres/store.ts";
+import { migrateFile } from "./store/dialects/sqlite/migrate.ts";
 import { lockFolder } from "./store/dialects/sqlite/open.ts";
 import { StoreRefused } from "./store/refused.ts";
 import { createLog } from "./telemetry/log.ts";
@@ -38,6 +42,17 @@ function printRunnerToken({ stateDir, ttlMs, ...enrolment }: TokenRequest): void
   makeStateDir(stateDir);
   const token = openRunnerTokens(stateDir, wallNow).enrol(enrolment, ttlMs);
   process.stdout.write(`${token}\n`);
+}
+
+/** Prints what the schema was and what it is now. A running plane keeps its SQLite file: it is refused then. */
+async function migrate({ stateDir, database }: DatabasePlace): Promise<void> {
+  makeStateDir(stateDir);
+  const places = placesIn(stateDir);
+  const change =
+    database === null
+      ? migrateFile(places.database, lockFolder(places.lock))
+      : await migrateAt(database);
+  process.stdout.write(`${JSON.stringify(change)}\n`);
 }
 
 async function serve(settings: Settings): Promise<void> {
@@ -107,7 +122,8 @@ try {
   if (command === "runner-token") {
     const known = { jobTypes: [...JOB_TYPES.keys()], reserved: LOCAL_NAME };
     printRunnerToken(readTokenRequest(argv, process.env, known));
-  } else if (command === "serve") await serve(readSettings(argv, process.env));
+  } else if (command === "migrate") await migrate(readDatabasePlace(argv, process.env));
+  else if (command === "serve") await serve(readSettings(argv, process.env));
   else throw new UsageError(`there is no command ${command ?? ""}`);
 } catch (error) {
   process.exit(explain(error));

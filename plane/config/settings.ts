@@ -20,6 +20,8 @@ export interface Settings {
   readonly leaseTtlMs: number | null;
   /** Callbacks may go to this machine, and then without TLS. */
   readonly allowCallbackLoopback: boolean;
+  /** Bring an older schema up at the start. */
+  readonly migrate: boolean;
 }
 
 export interface RunnerListen {
@@ -49,6 +51,11 @@ export const USAGE = `aimd serve --state DIR [options]
   --lease-ttl-s N      seconds a lease lives without a heartbeat (default 30)
   --allow-callback-loopback
                        let callbacks go to this machine, by plain HTTP too
+  --no-migrate         refuse to start on the schema of an older release instead of bringing it up
+
+aimd migrate --state DIR [--database-file FILE]
+
+  brings the schema of the database to that of this release, prints both numbers and ends
 
 aimd runner-token --state DIR --name NAME [options]
 
@@ -80,6 +87,7 @@ export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): S
     logLevel: values.log ?? "info",
     leaseTtlMs: seconds("lease-ttl-s", values["lease-ttl-s"]),
     allowCallbackLoopback: values["allow-callback-loopback"] === true,
+    migrate: values["no-migrate"] !== true,
   };
 }
 
@@ -109,6 +117,18 @@ export function readTokenRequest(
   return { stateDir: stateDirOf(values.state, env), name, jobTypes, ttlMs: ttlS * 1000 };
 }
 
+/** A database, by the options of `serve` that name one. */
+export type DatabasePlace = Pick<Settings, "stateDir" | "database">;
+
+export function readDatabasePlace(argv: readonly string[], env: NodeJS.ProcessEnv): DatabasePlace {
+  const values = parse(argv, { state: text, "database-file": text });
+  const file = values["database-file"];
+  return {
+    stateDir: stateDirOf(values.state, env),
+    database: file === undefined ? null : readUrl(file),
+  };
+}
+
 const text = { type: "string" } as const;
 const flag = { type: "boolean" } as const;
 const SERVE_OPTIONS = {
@@ -125,6 +145,7 @@ const SERVE_OPTIONS = {
   log: text,
   "lease-ttl-s": text,
   "allow-callback-loopback": flag,
+  "no-migrate": flag,
 } as const;
 const TOKEN_OPTIONS = { state: text, name: text, "job-types": text, "ttl-s": text } as const;
 

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { auditLine, verifyAudit } from "@aim/sdk";
 import { allowed } from "../../plane/audit/chain.ts";
@@ -58,13 +57,7 @@ describe.for([["sqlite"], ["postgres"]] as const)("the audit on %s", ([dialect])
           database.close();
         }
       } else {
-        const client = new pg.Client({ connectionString: url });
-        await client.connect();
-        try {
-          await client.query(sql);
-        } finally {
-          await client.end();
-        }
+        postgres.run(url, sql);
       }
     } finally {
       store = await open();

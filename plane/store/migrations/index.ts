@@ -1,4 +1,5 @@
 // Numbered, forward-only migrations. A database of a newer release is refused, never changed.
+import { StoreRefused } from "../refused.ts";
 import { first, firstPostgres, firstSqlite } from "./001-first.ts";
 import { seals, sealsPostgres, sealsSqlite } from "./002-seals.ts";
 import { outbox, outboxPostgres, outboxSqlite } from "./003-outbox.ts";
@@ -13,6 +14,17 @@ export interface Migration {
   readonly postgres: readonly string[];
 }
 
+export interface SchemaChange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** For a caller that may look at a database but not change it. */
+export interface OpenOptions {
+  /** Brings an older schema up; true by default. */
+  readonly migrate?: boolean;
+}
+
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, both: first, sqlite: firstSqlite, postgres: firstPostgres },
   { number: 2, both: seals, sqlite: sealsSqlite, postgres: sealsPostgres },
@@ -21,3 +33,17 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 5, both: access, sqlite: [], postgres: [] },
   { number: 8, both: audit, sqlite: auditSqlite, postgres: auditPostgres },
 ];
+
+/** What is missing from a database at `version`. Throws StoreRefused for a newer one, and for an older one that must stay. */
+export function missingFrom(version: number, { migrate = true }: OpenOptions = {}): Migration[] {
+  const newest = MIGRATIONS.at(-1)?.number ?? 0;
+  if (version > newest) {
+    throw new StoreRefused(`the database has schema ${version}, this release knows ${newest}`);
+  }
+  if (version < newest && !migrate) {
+    throw new StoreRefused(
+      `the database has schema ${version}, this release needs ${newest}: run aimd migrate, or serve without --no-migrate`,
+    );
+  }
+  return MIGRATIONS.filter(({ number }) => number > version);
+}

@@ -1,19 +1,32 @@
 // Brings a SQLite file to the newest schema, each migration in one transaction.
 import type { DatabaseSync } from "node:sqlite";
-import { MIGRATIONS } from "../../migrations/index.ts";
-import { StoreRefused } from "../../refused.ts";
+import { missingFrom, type OpenOptions, type SchemaChange } from "../../migrations/index.ts";
+import { openSqlite } from "./open.ts";
 
-export function migrateSqlite(database: DatabaseSync): void {
+export function migrateSqlite(database: DatabaseSync, options: OpenOptions = {}): SchemaChange {
   const row = database.prepare("PRAGMA user_version").get();
-  const version = Number(row?.["user_version"] ?? 0);
-  const newest = MIGRATIONS.at(-1)?.number ?? 0;
-  if (version > newest) {
-    throw new StoreRefused(`the database has schema ${version}, this release knows ${newest}`);
-  }
-  for (const migration of MIGRATIONS.filter(({ number }) => number > version)) {
+  const from = Number(row?.["user_version"] ?? 0);
+  let to = from;
+  for (const migration of missingFrom(from, options)) {
     database.exec("BEGIN IMMEDIATE");
     for (const statement of [...migration.both, ...migration.sqlite]) database.exec(statement);
     database.exec(`PRAGMA user_version = ${migration.number}`);
     database.exec("COMMIT");
+    to = migration.number;
+  }
+  return { from, to };
+}
+
+/** The same for the file at `path`, which is made when absent. Lets go of the folder at its end. */
+export function migrateFile(path: string, unlock: () => void): SchemaChange {
+  try {
+    const database = openSqlite(path);
+    try {
+      return migrateSqlite(database);
+    } finally {
+      database.close();
+    }
+  } finally {
+    unlock();
   }
 }

@@ -1,6 +1,7 @@
 // The uses bound to one open SQLite file, in whatever thread opened it.
 import { Kysely } from "kysely";
 import { point } from "../../../base/point.ts";
+import type { OpenOptions } from "../../migrations/index.ts";
 import type { Schema } from "../../schema.ts";
 import { READS, WRITES } from "../../uses/index.ts";
 import { sqliteDialect, sqliteRows } from "./dialect.ts";
@@ -16,9 +17,9 @@ export interface BoundUses {
 }
 
 /** Opens and migrates the file at `path`. Throws StoreRefused when it cannot be used safely. */
-export function openUses(path: string): BoundUses {
+export function openUses(path: string, options: OpenOptions = {}): BoundUses {
   const database = openSqlite(path);
-  migrateSqlite(database);
+  migrateSqlite(database, options);
   const db = new Kysely<Schema>({ dialect: sqliteDialect(database) });
   const reads: ReadonlyMap<string, unknown> = new Map(Object.entries(READS));
   const writes: ReadonlyMap<string, unknown> = new Map(Object.entries(WRITES));

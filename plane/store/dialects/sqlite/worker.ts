@@ -1,6 +1,7 @@
 // The thread that owns the SQLite file. One use after another, each in its own transaction.
 import { parentPort, workerData } from "node:worker_threads";
 import { AimError, type ProblemCode } from "@aim/contract";
+import type { OpenOptions } from "../../migrations/index.ts";
 import { openUses } from "./uses.ts";
 
 export interface Call {
@@ -22,7 +23,8 @@ export type Answer =
 const port = parentPort;
 if (port === null) throw new Error("the store's thread has no parent");
 
-const uses = openUses((workerData as { path: string }).path);
+const { path, options } = workerData as { path: string; options: OpenOptions };
+const uses = openUses(path, options);
 
 async function answer(call: Call): Promise<Answer> {
   try {
