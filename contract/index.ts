@@ -180,11 +180,14 @@ export type {
 } from "./jobs.ts";
 export {
   AcceptanceSchema,
+  BackupReportSchema,
+  BackupRequestSchema,
   CREDENTIAL_SLOTS,
   CredentialsSchema,
   ProjectSchema,
   RegisteredProjectSchema,
 } from "./local.ts";
+export type { BackupReport, BackupRequest } from "./local.ts";
 export type {
   Acceptance,
   CredentialSlot,

@@ -19,6 +19,8 @@ import {
 import { JobIdSchema } from "./ids.ts";
 import {
   AcceptanceSchema,
+  BackupReportSchema,
+  BackupRequestSchema,
   CredentialsSchema,
   ProjectSchema,
   RegisteredProjectSchema,
@@ -103,6 +105,7 @@ const SHAPES: Readonly<Record<RouteName, Shape>> = {
   },
   project: { body: ProjectSchema, answer: RegisteredProjectSchema },
   acceptance: { body: AcceptanceSchema, answer: AcceptanceSchema },
+  backup: { body: BackupRequestSchema, answer: BackupReportSchema },
   deliveryList: {
     query: { state: Type.Enum([...DELIVERY_STATES]) },
     answer: Type.Array(DeliverySchema),

@@ -180,6 +180,13 @@ export const ROUTES = {
     action: "setting.write",
     does: "records that the acceptance suite passed for a controller",
   },
+  backup: {
+    method: "POST",
+    path: "/v1/backup",
+    face: "local",
+    action: "setting.write",
+    does: "copies the database and the kept bytes into a new folder, while everything goes on",
+  },
   deliveryList: {
     method: "GET",
     path: "/v1/deliveries",

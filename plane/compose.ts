@@ -2,6 +2,7 @@
 import type { Logger } from "pino";
 import { openTokenKey } from "./auth/token-key.ts";
 import { createRunnerTokens, type RunnerTokens } from "./auth/tokens.ts";
+import { keysIn } from "./backup/commands.ts";
 import { newId } from "./base/ids.ts";
 import { createClock, wallNow } from "./base/clock.ts";
 import type { Settings } from "./config/settings.ts";
@@ -16,6 +17,7 @@ import { createSealer } from "./core/seal.ts";
 import { CLAIM_TOPIC, Dispatcher, OUTBOX_TOPIC } from "./execution/dispatcher.ts";
 import { createInspections } from "./execution/inspections.ts";
 import { createSignals } from "./execution/signals.ts";
+import type { BackupRouteParts } from "./http/backup-route.ts";
 import type { ClientRouteParts } from "./http/client-routes.ts";
 import { createTokenGuard, type RunnerGuard } from "./http/runner-guard.ts";
 import type { RunnerRouteParts } from "./http/runner-routes.ts";
@@ -29,8 +31,9 @@ import { createSharedSignals } from "./store/dialects/postgres/notices.ts";
 import { openPostgresStore } from "./store/dialects/postgres/store.ts";
 import { openSqliteStore } from "./store/dialects/sqlite/store.ts";
 import { StoreRefused } from "./store/refused.ts";
+import type { Store } from "./store/store.ts";
 
-export interface Composed extends ClientRouteParts, RunnerRouteParts {
+export interface Composed extends ClientRouteParts, RunnerRouteParts, BackupRouteParts {
   readonly outbox: Outbox;
   /** Lets runners of other machines in; null where none are served. */
   readonly guard: RunnerGuard | null;
@@ -43,12 +46,8 @@ export async function compose(
 ): Promise<Composed> {
   const places = placesIn(settings.stateDir);
   const { database } = settings;
-  const opening = { migrate: settings.migrate };
   const key = openSealKey(places);
-  const store =
-    database === null
-      ? await openSqliteStore(places.database, onBroken, opening)
-      : await openPostgresStore(database, () => undefined, opening);
+  const store = await openStore(settings, onBroken);
   const clock = createClock(await store.readMoment());
   const signals = database === null ? createSignals() : createSharedSignals(database);
   const inspections = createInspections(
@@ -104,8 +103,18 @@ export async function compose(
     core: createCore(parts),
     outbox,
     drafts,
+    keys: keysIn(settings.stateDir),
     guard: composeGuard(settings, parts),
   };
+}
+
+function openStore(
+  { stateDir, database, migrate }: Settings,
+  onBroken: (error: Error) => void,
+): Promise<Store> {
+  return database === null
+    ? openSqliteStore(placesIn(stateDir).database, onBroken, { migrate })
+    : openPostgresStore(database, () => undefined, { migrate });
 }
 
 function composeGuard(settings: Settings, parts: CoreParts): RunnerGuard | null {

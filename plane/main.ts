@@ -3,12 +3,16 @@
 import { mkdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
+import type { BackupReport } from "@aim/contract";
 import { JOB_TYPES } from "@aim/drivers/schemas";
 import { wallNow } from "./base/clock.ts";
+import { backupCommand, restoreCommand } from "./backup/commands.ts";
 import { compose, openRunnerTokens, type Composed } from "./compose.ts";
 import {
   placesIn,
+  readBackupWish,
   readDatabasePlace,
+  readRestoreWish,
   readSettings,
   readTokenRequest,
   USAGE,
@@ -53,6 +57,14 @@ async function migrate({ stateDir, database }: DatabasePlace): Promise<void> {
       ? migrateFile(places.database, lockFolder(places.lock))
       : await migrateAt(database);
   process.stdout.write(`${JSON.stringify(change)}\n`);
+}
+
+function tell(report: BackupReport): void {
+  process.stdout.write(`${JSON.stringify(report)}\n`);
+  if (report.database === "sqlite") return;
+  process.stderr.write(
+    "aimd: the rows are in PostgreSQL: take them with pg_dump before the backup and bring them back with pg_restore\n",
+  );
 }
 
 async function serve(settings: Settings): Promise<void> {
@@ -123,6 +135,8 @@ try {
     const known = { jobTypes: [...JOB_TYPES.keys()], reserved: LOCAL_NAME };
     printRunnerToken(readTokenRequest(argv, process.env, known));
   } else if (command === "migrate") await migrate(readDatabasePlace(argv, process.env));
+  else if (command === "backup") tell(await backupCommand(readBackupWish(argv, process.env)));
+  else if (command === "restore") tell(await restoreCommand(readRestoreWish(argv, process.env)));
   else if (command === "serve") await serve(readSettings(argv, process.env));
   else throw new UsageError(`there is no command ${command ?? ""}`);
 } catch (error) {

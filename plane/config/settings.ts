@@ -57,6 +57,15 @@ aimd migrate --state DIR [--database-file FILE]
 
   brings the schema of the database to that of this release, prints both numbers and ends
 
+aimd backup --state DIR [--with-keys] [--database-file FILE] TARGET
+
+  copies the database and the kept bytes into the new folder TARGET while the plane goes on; the keys of this
+  installation only with --with-keys; the rows of a PostgreSQL database with pg_dump, not with this
+
+aimd restore BACKUP --state DIR
+
+  makes the state folder DIR, which must be empty or not there, of a backup, once it was found whole
+
 aimd runner-token --state DIR --name NAME [options]
 
   prints a token with which a runner on another machine may register
@@ -121,12 +130,38 @@ export function readTokenRequest(
 export type DatabasePlace = Pick<Settings, "stateDir" | "database">;
 
 export function readDatabasePlace(argv: readonly string[], env: NodeJS.ProcessEnv): DatabasePlace {
-  const values = parse(argv, { state: text, "database-file": text });
+  return databasePlace(parse(argv, DATABASE_OPTIONS), env);
+}
+
+function databasePlace(
+  values: { readonly state?: string | undefined; readonly "database-file"?: string | undefined },
+  env: NodeJS.ProcessEnv,
+): DatabasePlace {
   const file = values["database-file"];
   return {
     stateDir: stateDirOf(values.state, env),
     database: file === undefined ? null : readUrl(file),
   };
+}
+
+export interface BackupWish extends DatabasePlace {
+  readonly target: string;
+  readonly withKeys: boolean;
+}
+
+export function readBackupWish(argv: readonly string[], env: NodeJS.ProcessEnv): BackupWish {
+  const { values, place } = parseWithPlace(argv, BACKUP_OPTIONS, "TARGET");
+  return { ...databasePlace(values, env), target: place, withKeys: values["with-keys"] === true };
+}
+
+export interface RestoreWish {
+  readonly source: string;
+  readonly stateDir: string;
+}
+
+export function readRestoreWish(argv: readonly string[], env: NodeJS.ProcessEnv): RestoreWish {
+  const { values, place } = parseWithPlace(argv, { state: text }, "BACKUP");
+  return { source: place, stateDir: stateDirOf(values.state, env) };
 }
 
 const text = { type: "string" } as const;
@@ -149,9 +184,30 @@ const SERVE_OPTIONS = {
 } as const;
 const TOKEN_OPTIONS = { state: text, name: text, "job-types": text, "ttl-s": text } as const;
 
+const DATABASE_OPTIONS = { state: text, "database-file": text } as const;
+const BACKUP_OPTIONS = { ...DATABASE_OPTIONS, "with-keys": flag } as const;
+
 function parse<O extends ParseArgsOptionsConfig>(argv: readonly string[], options: O) {
+  return usable(() => parseArgs({ args: [...argv], options })).values;
+}
+
+/** The same with one path beside the options. */
+function parseWithPlace<O extends ParseArgsOptionsConfig>(
+  argv: readonly string[],
+  options: O,
+  name: string,
+) {
+  const { values, positionals } = usable(() =>
+    parseArgs({ args: [...argv], options, allowPositionals: true }),
+  );
+  const [place, ...more] = positionals;
+  if (place === undefined || more.length > 0) throw new UsageError(`name one ${name}`);
+  return { values, place: absolute(place) };
+}
+
+function usable<T>(read: () => T): T {
   try {
-    return parseArgs({ args: [...argv], options }).values;
+    return read();
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : "unusable arguments", {
       cause: error,

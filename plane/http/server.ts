@@ -11,6 +11,7 @@ import Fastify, {
 import { AimError, OPERATION_BYTES_MAX, parseStrict } from "@aim/contract";
 import { point } from "../base/point.ts";
 import { addAuditRoutes } from "./audit-routes.ts";
+import { addBackupRoute, type BackupRouteParts } from "./backup-route.ts";
 import {
   addClientRoutes,
   addEvidenceRoutes,
@@ -36,7 +37,7 @@ export type Face = "local" | "tcp" | "runner" | RemoteFace;
 
 export function createServer(
   face: Face,
-  parts: ClientRouteParts & RunnerRouteParts,
+  parts: ClientRouteParts & RunnerRouteParts & BackupRouteParts,
   logger: FastifyBaseLogger,
 ): FastifyInstance {
   const app = listenerOf(face, {
@@ -92,6 +93,7 @@ export function createServer(
   if (face === "local") {
     addLocalRoutes(app, parts);
     addDeliveryRoutes(app, parts);
+    addBackupRoute(app, parts);
   }
   return app;
 }

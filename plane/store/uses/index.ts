@@ -3,6 +3,7 @@
 import { appendEvents } from "./append-events.ts";
 import { applyStep } from "./apply-step.ts";
 import { readAudit, readAuditEnd, recordAudit } from "./audit.ts";
+import { brokenInvariants } from "./broken-invariants.ts";
 import { claimNext, claimWaiting } from "./claim-next.ts";
 import { createAttempt } from "./create-attempt.ts";
 import { createJob } from "./create-job.ts";
@@ -32,6 +33,7 @@ import {
 } from "./read-attempts.ts";
 import { readEvents } from "./read-events.ts";
 import { listJobs, readAccepted, readJob, readRetry } from "./read-jobs.ts";
+import { referencedBlobs } from "./referenced-blobs.ts";
 import { drainRunner, listRunners, saveRunner, touchRunner } from "./runners.ts";
 import { readSeal, saveSeal, unsealed } from "./seals.ts";
 import {
@@ -70,6 +72,7 @@ export const WRITES = {
 } as const;
 
 export const READS = {
+  brokenInvariants,
   countExecuted,
   dueAttempts,
   isAccepted,
@@ -93,5 +96,6 @@ export const READS = {
   readRetry,
   readRevision,
   readSeal,
+  referencedBlobs,
   unsealed,
 } as const;

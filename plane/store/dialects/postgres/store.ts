@@ -51,6 +51,7 @@ export async function openPostgresStore(
     Object.entries(uses).map(([name, use]) => [name, how(use as AnyUse)]);
   return {
     ...Object.fromEntries([...bind(READS, read), ...bind(WRITES, write)]),
+    backup: null,
     close: () => db.destroy(),
   } as Store;
 }

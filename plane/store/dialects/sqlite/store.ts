@@ -67,5 +67,6 @@ export async function openSqliteStore(
     worker.postMessage("close");
     await ended;
   };
-  return { ...uses, close } as unknown as Store;
+  const backup = (use: { readonly path: string }) => call("backup", [use]);
+  return { ...uses, backup, close } as unknown as Store;
 }

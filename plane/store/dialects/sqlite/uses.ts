@@ -1,4 +1,5 @@
 // The uses bound to one open SQLite file, in whatever thread opened it.
+import { backup } from "node:sqlite";
 import { Kysely } from "kysely";
 import { point } from "../../../base/point.ts";
 import type { OpenOptions } from "../../migrations/index.ts";
@@ -8,11 +9,16 @@ import { sqliteDialect, sqliteRows } from "./dialect.ts";
 import { migrateSqlite } from "./migrate.ts";
 import { openSqlite } from "./open.ts";
 
+/** Few enough that whoever waits for the database does not notice. */
+const BACKUP_PAGES = 500;
+
 type AnyUse = (lent: unknown, ...args: readonly unknown[]) => Promise<unknown>;
 
 export interface BoundUses {
   /** Runs one use by its name; a writing one in a transaction of its own. */
   readonly run: (use: string, args: readonly unknown[]) => Promise<unknown>;
+  /** Copies what is committed into a new file at `path`, page by page, between other uses. */
+  readonly backup: (path: string) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -38,11 +44,19 @@ export function openUses(path: string, options: OpenOptions = {}): BoundUses {
     return value;
   }
 
+  let copying: Promise<unknown> = Promise.resolve();
+  async function copy(path: string): Promise<void> {
+    const done = backup(database, path, { rate: BACKUP_PAGES });
+    copying = done.catch(() => undefined);
+    await done;
+  }
+
   async function close(): Promise<void> {
+    await copying;
     await db.destroy();
     // Kysely closes only what it has used.
     if (database.isOpen) database.close();
   }
 
-  return { run, close };
+  return { run, backup: copy, close };
 }
