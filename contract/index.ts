@@ -15,6 +15,28 @@ export type { Action, GrantedRole, Principal, PrincipalKind, Reach, Role } from 
 export { ExecutionSettingSchema, RevisionSchema } from "./approvals.ts";
 export type { ExecutionSetting, RevisionView } from "./approvals.ts";
 export {
+  AUDIT_GENESIS,
+  AUDIT_HEAD_PAYLOAD_TYPE,
+  AUDIT_OUTCOMES,
+  AUDIT_PER_PAGE_MAX,
+  AuditDetailSchema,
+  AuditFactsSchema,
+  AuditHeadSchema,
+  AuditObjectSchema,
+  AuditRowSchema,
+  SealedAuditHeadSchema,
+  auditFactsOf,
+  auditText,
+} from "./audit.ts";
+export type {
+  AuditDetail,
+  AuditFacts,
+  AuditHead,
+  AuditObject,
+  AuditRow,
+  SealedAuditHead,
+} from "./audit.ts";
+export {
   CALLBACKS_MAX,
   CALLBACK_CONTENT_TYPE,
   CALLBACK_EVENTS,
@@ -196,11 +218,14 @@ export type {
 } from "./journal.ts";
 export {
   AcceptanceSchema,
+  BackupReportSchema,
+  BackupRequestSchema,
   CREDENTIAL_SLOTS,
   CredentialsSchema,
   ProjectSchema,
   RegisteredProjectSchema,
 } from "./local.ts";
+export type { BackupReport, BackupRequest } from "./local.ts";
 export type {
   Acceptance,
   CredentialSlot,

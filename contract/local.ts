@@ -1,6 +1,6 @@
 // What only a caller on the same machine may say to a personal plane.
 import { Type, type Static } from "typebox";
-import { CatalogIdSchema, Sha256Schema } from "./ids.ts";
+import { CatalogIdSchema, Sha256Schema, TimestampSchema } from "./ids.ts";
 import { SlotNameSchema } from "./job-spec.ts";
 
 const closed = { additionalProperties: false } as const;
@@ -61,6 +61,31 @@ export const CredentialsSchema = Type.Record(
   closed,
 );
 export type Credentials = Static<typeof CredentialsSchema>;
+
+/** Asks the plane for a backup in a folder of its machine that is not there yet. */
+export const BackupRequestSchema = Type.Object(
+  { path: Type.String({ minLength: 1, maxLength: 4_096 }), with_keys: Type.Boolean() },
+  closed,
+);
+export type BackupRequest = Static<typeof BackupRequestSchema>;
+
+/** What a backup holds. Stands in it as `backup.json`. */
+export const BackupReportSchema = Type.Object(
+  {
+    backup_version: Type.Literal("1.0"),
+    product_version: Type.String(),
+    taken_at: TimestampSchema,
+    /** `postgresql`: the rows are not in it; take them with pg_dump, before the backup. */
+    database: Type.Enum(["sqlite", "postgresql"]),
+    /** How many files and parts that rows name. */
+    blobs: Type.Integer({ minimum: 0 }),
+    /** Those that rows name and that never arrived. */
+    missing: Type.Array(Sha256Schema),
+    with_keys: Type.Boolean(),
+  },
+  closed,
+);
+export type BackupReport = Static<typeof BackupReportSchema>;
 
 export const CREDENTIAL_SLOTS = [
   "ssh_password",

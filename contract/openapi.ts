@@ -2,6 +2,7 @@
 import { Type, type TSchema } from "typebox";
 import { PrincipalSchema } from "./access.ts";
 import { ExecutionSettingSchema, RevisionSchema } from "./approvals.ts";
+import { AuditRowSchema, SealedAuditHeadSchema } from "./audit.ts";
 import { CapabilitiesSchema, PRODUCT_VERSION } from "./capabilities.ts";
 import { DELIVERY_STATES, DeliverySchema } from "./callbacks.ts";
 import { ProblemDetailsSchema } from "./errors.ts";
@@ -27,6 +28,8 @@ import {
 } from "./journal.ts";
 import {
   AcceptanceSchema,
+  BackupReportSchema,
+  BackupRequestSchema,
   CredentialsSchema,
   ProjectSchema,
   RegisteredProjectSchema,
@@ -121,6 +124,8 @@ const SHAPES: Readonly<Record<RouteName, Shape>> = {
   usage: { query: { after: sequence }, answer: Type.Array(UsageSchema) },
   runnerList: { answer: Type.Array(RunnerSchema) },
   runnerDrain: { answer: nothing },
+  auditList: { query: { after: sequence }, answer: Type.Array(AuditRowSchema) },
+  auditHead: { answer: SealedAuditHeadSchema },
   openapi: { answer: Type.Object({ openapi: Type.Literal("3.1.0") }) },
   login: { body: LoginSchema, answer: LoggedInSchema },
   setup: { body: SetupSchema, answer: LoggedInSchema },
@@ -145,6 +150,7 @@ const SHAPES: Readonly<Record<RouteName, Shape>> = {
   },
   project: { body: ProjectSchema, answer: RegisteredProjectSchema },
   acceptance: { body: AcceptanceSchema, answer: AcceptanceSchema },
+  backup: { body: BackupRequestSchema, answer: BackupReportSchema },
   deliveryList: {
     query: { state: Type.Enum([...DELIVERY_STATES]) },
     answer: Type.Array(DeliverySchema),
@@ -169,6 +175,7 @@ const SHAPES: Readonly<Record<RouteName, Shape>> = {
 /** Schemas that are worth a name of their own. */
 const NAMED: ReadonlyMap<TSchema, string> = new Map<TSchema, string>([
   [AcceptedSchema, "Accepted"],
+  [AuditRowSchema, "AuditRow"],
   [BundleSchema, "Bundle"],
   [CapabilitiesSchema, "Capabilities"],
   [CompletionSchema, "Completion"],
@@ -184,6 +191,7 @@ const NAMED: ReadonlyMap<TSchema, string> = new Map<TSchema, string>([
   [RevisionSchema, "Revision"],
   [RunnerSchema, "Runner"],
   [RunStatusSchema, "RunStatus"],
+  [SealedAuditHeadSchema, "SealedAuditHead"],
   [SealEnvelopeSchema, "SealEnvelope"],
   [TokenSchema, "Token"],
   [UsageSchema, "Usage"],

@@ -159,6 +159,20 @@ export const ROUTES = {
     action: "runner.write",
     does: "lets a runner finish what it holds and take nothing more",
   },
+  auditList: {
+    method: "GET",
+    path: "/v1/audit",
+    face: "client",
+    action: "audit.read",
+    does: "rows of the audit `?after=` a position, oldest first",
+  },
+  auditHead: {
+    method: "GET",
+    path: "/v1/audit/head",
+    face: "client",
+    action: "audit.read",
+    does: "the end of the audit's chain, sealed",
+  },
   openapi: {
     method: "GET",
     path: "/v1/openapi.json",
@@ -305,6 +319,13 @@ export const ROUTES = {
     face: "local",
     action: "setting.write",
     does: "records that the acceptance suite passed for a controller",
+  },
+  backup: {
+    method: "POST",
+    path: "/v1/backup",
+    face: "local",
+    action: "setting.write",
+    does: "copies the database and the kept bytes into a new folder, while everything goes on",
   },
   deliveryList: {
     method: "GET",

@@ -3,10 +3,12 @@ import type { Logger } from "pino";
 import { createPasswords } from "./auth/passwords.ts";
 import { openTokenKey } from "./auth/token-key.ts";
 import { createRunnerTokens, type RunnerTokens } from "./auth/tokens.ts";
+import { keysIn } from "./backup/commands.ts";
 import { newId } from "./base/ids.ts";
 import { createClock, wallNow } from "./base/clock.ts";
 import type { Settings } from "./config/settings.ts";
 import { placesIn } from "./config/settings.ts";
+import { createAudit } from "./core/audit.ts";
 import { approvalFinder, createCatalog } from "./core/catalog.ts";
 import { createCore, withPersonalProjects } from "./core/core.ts";
 import { createCredentialDesk } from "./core/credentials.ts";
@@ -18,6 +20,7 @@ import { createSealer } from "./core/seal.ts";
 import { CLAIM_TOPIC, Dispatcher, OUTBOX_TOPIC } from "./execution/dispatcher.ts";
 import { createInspections } from "./execution/inspections.ts";
 import { createSignals } from "./execution/signals.ts";
+import type { BackupRouteParts } from "./http/backup-route.ts";
 import type { ClientRouteParts } from "./http/client-routes.ts";
 import { createLimits } from "./http/limits.ts";
 import type { LoginRouteParts } from "./http/login-routes.ts";
@@ -39,7 +42,7 @@ import type { Store } from "./store/store.ts";
 import { StoreRefused } from "./store/refused.ts";
 
 export interface Composed
-  extends ClientRouteParts, RunnerRouteParts, LoginRouteParts, JournalRouteParts {
+  extends ClientRouteParts, RunnerRouteParts, LoginRouteParts, JournalRouteParts, BackupRouteParts {
   readonly outbox: Outbox;
   /** Lets runners of other machines in; null where none are served. */
   readonly guard: RunnerGuard | null;
@@ -102,6 +105,7 @@ export async function compose(
     findEntry: withPersonalProjects(createCatalog(settings.catalog), { store }),
     credentials,
     sealer,
+    audit: createAudit({ store, clock, key }),
     ...permissions(settings, store),
   };
   return {
@@ -111,6 +115,7 @@ export async function compose(
     drafts,
     ...composeAccess(parts),
     journalStreams: composeJournalStreams(parts),
+    keys: keysIn(settings.stateDir),
     guard: composeGuard(settings, parts),
   };
 }
@@ -133,11 +138,12 @@ function composeAccess(parts: CoreParts): LoginRouteParts {
 }
 
 function openStore(
-  { database, stateDir }: Settings,
+  { database, migrate, stateDir }: Settings,
   onBroken: (error: Error) => void,
 ): Promise<Store> {
-  if (database !== null) return openPostgresStore(database, () => undefined);
-  return openSqliteStore(placesIn(stateDir).database, onBroken);
+  return database === null
+    ? openSqliteStore(placesIn(stateDir).database, onBroken, { migrate })
+    : openPostgresStore(database, () => undefined, { migrate });
 }
 
 function composeJournalStreams({ signals, store }: CoreParts): JournalStreams {

@@ -3,15 +3,21 @@
 import { mkdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
+import type { BackupReport } from "@aim/contract";
 import { JOB_TYPES } from "@aim/drivers/schemas";
 import { wallNow } from "./base/clock.ts";
+import { backupCommand, restoreCommand } from "./backup/commands.ts";
 import { compose, openRunnerTokens, type Composed } from "./compose.ts";
 import {
   placesIn,
+  readBackupWish,
+  readDatabasePlace,
+  readRestoreWish,
   readSettings,
   readTokenRequest,
   USAGE,
   UsageError,
+  type DatabasePlace,
   type Settings,
   type TokenRequest,
 } from "./config/settings.ts";
@@ -19,6 +25,8 @@ import { startEmbeddedRunner } from "./embedded-runner.ts";
 import { watchIdleness } from "./idleness.ts";
 import { LOCAL_NAME } from "./http/runner-guard.ts";
 import { createServer, listenLocally } from "./http/server.ts";
+import { migrateAt } from "./store/dialects/postgres/store.ts";
+import { migrateFile } from "./store/dialects/sqlite/migrate.ts";
 import { lockFolder } from "./store/dialects/sqlite/open.ts";
 import { StoreRefused } from "./store/refused.ts";
 import { createLog } from "./telemetry/log.ts";
@@ -38,6 +46,25 @@ function printRunnerToken({ stateDir, ttlMs, ...enrolment }: TokenRequest): void
   makeStateDir(stateDir);
   const token = openRunnerTokens(stateDir, wallNow).enrol(enrolment, ttlMs);
   process.stdout.write(`${token}\n`);
+}
+
+/** Prints what the schema was and what it is now. A running plane keeps its SQLite file: it is refused then. */
+async function migrate({ stateDir, database }: DatabasePlace): Promise<void> {
+  makeStateDir(stateDir);
+  const places = placesIn(stateDir);
+  const change =
+    database === null
+      ? migrateFile(places.database, lockFolder(places.lock))
+      : await migrateAt(database);
+  process.stdout.write(`${JSON.stringify(change)}\n`);
+}
+
+function tell(report: BackupReport): void {
+  process.stdout.write(`${JSON.stringify(report)}\n`);
+  if (report.database === "sqlite") return;
+  process.stderr.write(
+    "aimd: the rows are in PostgreSQL: take them with pg_dump before the backup and bring them back with pg_restore\n",
+  );
 }
 
 async function serve(settings: Settings): Promise<void> {
@@ -121,7 +148,10 @@ try {
   if (command === "runner-token") {
     const known = { jobTypes: [...JOB_TYPES.keys()], reserved: LOCAL_NAME };
     printRunnerToken(readTokenRequest(argv, process.env, known));
-  } else if (command === "serve") await serve(readSettings(argv, process.env));
+  } else if (command === "migrate") await migrate(readDatabasePlace(argv, process.env));
+  else if (command === "backup") tell(await backupCommand(readBackupWish(argv, process.env)));
+  else if (command === "restore") tell(await restoreCommand(readRestoreWish(argv, process.env)));
+  else if (command === "serve") await serve(readSettings(argv, process.env));
   else throw new UsageError(`there is no command ${command ?? ""}`);
 } catch (error) {
   process.exit(explain(error));

@@ -8,6 +8,8 @@ const FOLDER = join(ROOT, "contract/schemas");
 
 const SCHEMAS: Readonly<Record<string, object>> = {
   accepted: contract.AcceptedSchema,
+  "audit-head": contract.AuditHeadSchema,
+  "audit-row": contract.AuditRowSchema,
   bundle: contract.BundleSchema,
   "callback-event": contract.CallbackEventSchema,
   capabilities: contract.CapabilitiesSchema,
@@ -39,6 +41,7 @@ const SCHEMAS: Readonly<Record<string, object>> = {
   "runner-heartbeat": contract.HeartbeatSchema,
   "runner-register": contract.RegisterSchema,
   "runner-registered": contract.RegisteredSchema,
+  "sealed-audit-head": contract.SealedAuditHeadSchema,
   "seal-envelope": contract.SealEnvelopeSchema,
   "seal-key": contract.SealKeySchema,
   usage: contract.UsageSchema,

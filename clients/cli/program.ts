@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { declareLogin, declareTokens, declareUsers } from "./declarations/access.ts";
 import { declareApprovals, declareExecution } from "./declarations/approvals.ts";
+import { declareAudit } from "./declarations/audit.ts";
 import { declareDeliveries, declareEvidence } from "./declarations/evidence.ts";
 import { declareJobs } from "./declarations/jobs.ts";
 import { examples, type End } from "./declarations/options.ts";
@@ -66,6 +67,7 @@ function declare(end: End): Command {
   declareArtifacts(program, end);
   declareEvidence(program, end);
   declareDeliveries(program, end);
+  declareAudit(program, end);
   declareRunners(program, end);
   declarePlane(program, end);
   declareLogin(program, end);

@@ -4,6 +4,7 @@ import {
   API_VERSION,
   OPERATION_BYTES_MAX,
   pathOf,
+  type AuditRow,
   type Capabilities,
   type Credentials,
   type Delivery,
@@ -17,6 +18,7 @@ import {
   type RunRequest,
   type RunResult,
   type RunStatus,
+  type SealedAuditHead,
   type SealEnvelope,
   type SealKey,
 } from "@aim/contract";
@@ -94,6 +96,10 @@ export interface Client extends JobCalls, AccessCalls, JournalCalls {
   deliveries(state?: DeliveryState): Promise<readonly Delivery[]>;
   /** Sends a delivery that was given up once more. */
   replayDelivery(delivery: Pick<Delivery, "event_id" | "callback_index">): Promise<void>;
+  /** Rows of the audit after a position, oldest first. */
+  audit(after?: number): Promise<readonly AuditRow[]>;
+  /** The end of the audit's chain, sealed. */
+  auditHead(): Promise<SealedAuditHead>;
   /** Sends one operation's line unchanged and yields the answer's lines as they came, error lines included. */
   raw(line: string, options?: StreamOptions): AsyncGenerator<ReadLine, void, undefined>;
 }
@@ -138,6 +144,9 @@ export function createClientOver(
       const values = { event_id, callback_index: String(callback_index) };
       await json({ method: "POST", path: pathOf("deliveryReplay", values) });
     },
+    audit: (after = 0) =>
+      json({ method: "GET", path: `${pathOf("auditList")}${queryOf({ after })}` }),
+    auditHead: () => json({ method: "GET", path: pathOf("auditHead") }),
     ...jobCalls(json, transport),
     ...accessCalls(json),
     ...journalCalls(json, transport, reconnection),

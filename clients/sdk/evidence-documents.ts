@@ -126,7 +126,11 @@ export function textOf(bytes: Uint8Array): string | null {
 /** A value from bytes that are exactly its canonical JSON, or undefined. */
 function readCanonical(bytes: Uint8Array): unknown {
   const text = textOf(bytes);
-  if (text === null) return undefined;
+  return text === null ? undefined : parseCanonical(text);
+}
+
+/** A value from a text that is exactly its canonical JSON, or undefined. */
+export function parseCanonical(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     return canonicalJson(value) === text ? value : undefined;
@@ -135,7 +139,8 @@ function readCanonical(bytes: Uint8Array): unknown {
   }
 }
 
-function fromBase64(text: unknown): Uint8Array<ArrayBuffer> | null {
+/** The bytes of base64 in its one spelling, or null. */
+export function fromBase64(text: unknown): Uint8Array<ArrayBuffer> | null {
   if (typeof text !== "string" || !BASE64.test(text)) return null;
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   // The last character may hold bits that decoding ignores.
@@ -155,11 +160,11 @@ function isRecord(value: unknown): value is Fields {
 }
 
 /** An object with exactly these fields, given in their order. */
-function hasFields(value: unknown, names: readonly string[]): value is Fields {
+export function hasFields(value: unknown, names: readonly string[]): value is Fields {
   return isRecord(value) && Object.keys(value).toSorted().join(" ") === names.join(" ");
 }
 
-function isDigest(value: unknown): value is string {
+export function isDigest(value: unknown): value is string {
   return typeof value === "string" && SHA256.test(value);
 }
 

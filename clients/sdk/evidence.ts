@@ -134,7 +134,8 @@ interface Key {
   ) => Promise<boolean>;
 }
 
-async function openKey(pem: string): Promise<Key | null> {
+/** Opens an Ed25519 public key in PEM, or answers null. */
+export async function openKey(pem: string): Promise<Key | null> {
   const der = derOfPem(pem);
   if (der === null) return null;
   const { subtle } = globalThis.crypto;

@@ -9,6 +9,8 @@ export { CLIENT_FAULTS, ClientError, isAimError, isClientError } from "./client-
 export type { ClientFaultCode } from "./client-error.ts";
 export type { JobCalls, JobQuery } from "./jobs.ts";
 export type { FollowJournal, JournalCalls, JournalQuery } from "./journal.ts";
+export { AUDIT_FAULTS, AUDIT_START, auditLine, verifyAudit } from "./audit.ts";
+export type { AuditFaultCode, AuditFinding, AuditPlace, AuditProof, AuditReport } from "./audit.ts";
 export { EVIDENCE_FAULTS, evidenceInMemory, isSealKey, verifyEvidence } from "./evidence.ts";
 export { readManifest } from "./evidence-documents.ts";
 export type {

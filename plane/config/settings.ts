@@ -24,6 +24,8 @@ export interface Settings {
   readonly journal: JournalLimits;
   /** Callbacks may go to this machine, and then without TLS. */
   readonly allowCallbackLoopback: boolean;
+  /** Bring an older schema up at the start. */
+  readonly migrate: boolean;
 }
 
 /** Certificate and key as PEM. */
@@ -63,6 +65,20 @@ export const USAGE = `aimd serve --state DIR [options]
                        bytes of them, 65536 to 67108864 (default 8388608)
   --allow-callback-loopback
                        let callbacks go to this machine, by plain HTTP too
+  --no-migrate         refuse to start on the schema of an older release instead of bringing it up
+
+aimd migrate --state DIR [--database-file FILE]
+
+  brings the schema of the database to that of this release, prints both numbers and ends
+
+aimd backup --state DIR [--with-keys] [--database-file FILE] TARGET
+
+  copies the database and the kept bytes into the new folder TARGET while the plane goes on; the keys of this
+  installation only with --with-keys; the rows of a PostgreSQL database with pg_dump, not with this
+
+aimd restore BACKUP --state DIR
+
+  makes the state folder DIR, which must be empty or not there, of a backup, once it was found whole
 
 aimd runner-token --state DIR --name NAME [options]
 
@@ -94,6 +110,7 @@ export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): S
     leaseTtlMs: seconds("lease-ttl-s", values["lease-ttl-s"]),
     journal: journalLimits(values),
     allowCallbackLoopback: values["allow-callback-loopback"] === true,
+    migrate: values["no-migrate"] !== true,
   };
 }
 
@@ -123,6 +140,44 @@ export function readTokenRequest(
   return { stateDir: stateDirOf(values.state, env), name, jobTypes, ttlMs: ttlS * 1000 };
 }
 
+/** A database, by the options of `serve` that name one. */
+export type DatabasePlace = Pick<Settings, "stateDir" | "database">;
+
+export function readDatabasePlace(argv: readonly string[], env: NodeJS.ProcessEnv): DatabasePlace {
+  return databasePlace(parse(argv, DATABASE_OPTIONS), env);
+}
+
+function databasePlace(
+  values: { readonly state?: string | undefined; readonly "database-file"?: string | undefined },
+  env: NodeJS.ProcessEnv,
+): DatabasePlace {
+  const file = values["database-file"];
+  return {
+    stateDir: stateDirOf(values.state, env),
+    database: file === undefined ? null : readUrl(file),
+  };
+}
+
+export interface BackupWish extends DatabasePlace {
+  readonly target: string;
+  readonly withKeys: boolean;
+}
+
+export function readBackupWish(argv: readonly string[], env: NodeJS.ProcessEnv): BackupWish {
+  const { values, place } = parseWithPlace(argv, BACKUP_OPTIONS, "TARGET");
+  return { ...databasePlace(values, env), target: place, withKeys: values["with-keys"] === true };
+}
+
+export interface RestoreWish {
+  readonly source: string;
+  readonly stateDir: string;
+}
+
+export function readRestoreWish(argv: readonly string[], env: NodeJS.ProcessEnv): RestoreWish {
+  const { values, place } = parseWithPlace(argv, { state: text }, "BACKUP");
+  return { source: place, stateDir: stateDirOf(values.state, env) };
+}
+
 const text = { type: "string" } as const;
 const flag = { type: "boolean" } as const;
 const SERVE_OPTIONS = {
@@ -141,12 +196,34 @@ const SERVE_OPTIONS = {
   "journal-max-events": text,
   "journal-max-bytes": text,
   "allow-callback-loopback": flag,
+  "no-migrate": flag,
 } as const;
 const TOKEN_OPTIONS = { state: text, name: text, "job-types": text, "ttl-s": text } as const;
 
+const DATABASE_OPTIONS = { state: text, "database-file": text } as const;
+const BACKUP_OPTIONS = { ...DATABASE_OPTIONS, "with-keys": flag } as const;
+
 function parse<O extends ParseArgsOptionsConfig>(argv: readonly string[], options: O) {
+  return usable(() => parseArgs({ args: [...argv], options })).values;
+}
+
+/** The same with one path beside the options. */
+function parseWithPlace<O extends ParseArgsOptionsConfig>(
+  argv: readonly string[],
+  options: O,
+  name: string,
+) {
+  const { values, positionals } = usable(() =>
+    parseArgs({ args: [...argv], options, allowPositionals: true }),
+  );
+  const [place, ...more] = positionals;
+  if (place === undefined || more.length > 0) throw new UsageError(`name one ${name}`);
+  return { values, place: absolute(place) };
+}
+
+function usable<T>(read: () => T): T {
   try {
-    return parseArgs({ args: [...argv], options }).values;
+    return read();
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : "unusable arguments", {
       cause: error,

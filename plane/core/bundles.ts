@@ -10,6 +10,7 @@ import {
   type KeptBundle,
   type Principal,
 } from "@aim/contract";
+import { allowed } from "../audit/chain.ts";
 import type { CoreParts } from "./parts.ts";
 import { requireIn } from "./rights.ts";
 
@@ -18,7 +19,7 @@ const PLACES = /^(?:project|inventory)\/.|^known_hosts$/;
 
 /** Throws content_unsupported, content_too_large or bundle_incomplete with the place of the first file that is wrong. */
 export async function keepBundle(
-  parts: Pick<CoreParts, "blobs" | "digest" | "store">,
+  parts: Pick<CoreParts, "blobs" | "clock" | "digest" | "store">,
   who: Principal,
   { customer, files }: Bundle,
 ): Promise<KeptBundle> {
@@ -37,7 +38,13 @@ export async function keepBundle(
     }
   }
   const digest = parts.digest(canonicalJson(sorted));
-  await parts.store.saveBundle({ customer, digest, files: sorted });
+  const audit = allowed(who, {
+    action: "job.prepare",
+    customer,
+    what: { bundle_digest: digest },
+    now: parts.clock.now(),
+  });
+  await parts.store.saveBundle({ customer, digest, files: sorted, audit });
   return { bundle_digest: digest };
 }
 

@@ -16,6 +16,7 @@ import {
   type RunStatus,
 } from "@aim/contract";
 import { JOB_TYPES } from "@aim/drivers/schemas";
+import { allowed } from "../audit/chain.ts";
 import { scopeOf } from "../auth/can.ts";
 import { formatTimestamp } from "../base/clock.ts";
 import type { Attempt, Job } from "../execution/attempt.ts";
@@ -23,6 +24,7 @@ import type { AttemptAndJob } from "../store/uses/read-attempts.ts";
 import { snapshot } from "./bundle.ts";
 import { PERSONAL_CUSTOMER, personalEntry, type FindEntry } from "./catalog.ts";
 import { execute } from "./execute.ts";
+import { cancelEntry } from "./jobs.ts";
 import type { CoreParts } from "./parts.ts";
 import { inspect, prepare } from "./prepare.ts";
 import { requireJob } from "./rights.ts";
@@ -35,7 +37,7 @@ export interface Core {
   readonly cancel: (who: Principal, runId: string) => Promise<RunStatus>;
   /** The newest ones that the principal may read. */
   readonly runs: (who: Principal, limit: number) => Promise<RunStatus[]>;
-  readonly registerProject: (project: Project) => Promise<RegisteredProject>;
+  readonly registerProject: (who: Principal, project: Project) => Promise<RegisteredProject>;
 }
 
 export function createCore(parts: CoreParts): Core {
@@ -77,8 +79,8 @@ export function createCore(parts: CoreParts): Core {
   }
 
   async function cancel(who: Principal, runId: string): Promise<RunStatus> {
-    await find(who, "job.cancel", runId);
-    await parts.dispatcher.cancel(runId);
+    const { job } = await find(who, "job.cancel", runId);
+    await parts.dispatcher.cancel(runId, cancelEntry(parts, { who, job, runId }));
     // Read again: what is stored is rounded, and every answer about a run says the same.
     return status(who, runId);
   }
@@ -95,7 +97,7 @@ export function createCore(parts: CoreParts): Core {
     status,
     cancel,
     runs,
-    registerProject: (project) => registerProject(parts, project),
+    registerProject: (who, project) => registerProject(parts, who, project),
   };
 }
 
@@ -122,7 +124,11 @@ function statusOf(attempt: Attempt, job: Job): RunStatus {
 }
 
 /** Registers a caller's own files and answers which hosts its limit selects. */
-async function registerProject(parts: CoreParts, asked: Project): Promise<RegisteredProject> {
+async function registerProject(
+  parts: CoreParts,
+  who: Principal,
+  asked: Project,
+): Promise<RegisteredProject> {
   const project = await realPaths(asked);
   const { limit: _, ...identity } = project;
   const id = `p${parts.digest(JSON.stringify(identity)).slice(0, 16)}`;
@@ -131,6 +137,13 @@ async function registerProject(parts: CoreParts, asked: Project): Promise<Regist
     id,
     customer: PERSONAL_CUSTOMER,
     definition: JSON.stringify(project),
+    audit: allowed(who, {
+      action: "job.prepare",
+      customer: PERSONAL_CUSTOMER,
+      what: {},
+      detail: { route: "project" },
+      now: parts.clock.now(),
+    }),
   });
   const taken = await snapshot(entry.trees, parts.blobs.put, parts.digest);
   const inspection = await inspect(parts, entry, {

@@ -11,6 +11,7 @@ import {
   type Principal,
   type RetryRequest,
 } from "@aim/contract";
+import { allowed, type AuditEntry } from "../audit/chain.ts";
 import { scopeOf } from "../auth/can.ts";
 import { waitingAttempt, type Attempt, type Job } from "../execution/attempt.ts";
 import { CLAIM_TOPIC, OUTBOX_TOPIC } from "../execution/dispatcher.ts";
@@ -51,10 +52,10 @@ export function createJobs(parts: CoreParts): Jobs {
   }
 
   async function cancel(who: Principal, jobId: string): Promise<JobView> {
-    const { attempts } = await find(parts, { who, action: "job.cancel", jobId });
+    const { job, attempts } = await find(parts, { who, action: "job.cancel", jobId });
     const newest = attempts.at(-1);
     if (newest === undefined) throw new AimError("not_found");
-    await parts.dispatcher.cancel(newest.id);
+    await parts.dispatcher.cancel(newest.id, cancelEntry(parts, { who, job, runId: newest.id }));
     return read(who, jobId);
   }
 
@@ -72,6 +73,20 @@ export function createJobs(parts: CoreParts): Jobs {
     list,
     cancel,
   };
+}
+
+/** What the audit is told of somebody who cancels. */
+export function cancelEntry(
+  parts: Pick<CoreParts, "clock">,
+  of: { readonly who: Principal; readonly job: Job; readonly runId: string },
+): AuditEntry {
+  const { job, runId, who } = of;
+  return allowed(who, {
+    action: "job.cancel",
+    customer: job.customer,
+    what: { job_id: job.id, run_id: runId },
+    now: parts.clock.now(),
+  });
 }
 
 interface Sought {
@@ -168,7 +183,22 @@ export async function acceptJob(
   };
   const handover = { spec, credentials, attemptId: attempt.id };
   const created = await withCredentials(parts, handover, () =>
-    parts.store.createJob({ job, attempt, revision }),
+    parts.store.createJob({
+      job,
+      attempt,
+      revision,
+      audit: allowed(who, {
+        action: "job.execute",
+        customer: job.customer,
+        what: {
+          job_id: job.id,
+          run_id: attempt.id,
+          bundle_digest: job.bundleDigest,
+          ...(revision === null ? {} : { revision }),
+        },
+        now,
+      }),
+    }),
   );
   return { ...created, job };
 }
@@ -186,13 +216,22 @@ async function retry(
     credentials: request.credentials_id,
     attemptId: parts.newId("run"),
   };
+  const now = parts.clock.now();
+  const confirmed = request.confirm ?? false;
   const { attempt } = await withCredentials(parts, handover, () =>
     parts.store.createAttempt({
       jobId,
       id: handover.attemptId,
       idempotencyKey: request.idempotency_key,
-      confirmed: request.confirm ?? false,
-      now: parts.clock.now(),
+      confirmed,
+      now,
+      audit: allowed(who, {
+        action: "job.retry",
+        customer: job.customer,
+        what: { job_id: jobId, run_id: handover.attemptId },
+        detail: { confirmed },
+        now,
+      }),
     }),
   );
   return acceptedView(attempt, job);

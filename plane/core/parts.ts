@@ -6,6 +6,7 @@ import type { Inspections } from "../execution/inspections.ts";
 import type { Signals } from "../execution/signals.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { Store } from "../store/store.ts";
+import type { Audit } from "./audit.ts";
 import type { FindEntry } from "./catalog.ts";
 import type { CredentialDesk } from "./credentials.ts";
 import type { Sealer } from "./seal.ts";
@@ -23,6 +24,7 @@ export interface CoreParts {
   readonly findEntry: FindEntry;
   readonly credentials: CredentialDesk;
   readonly sealer: Sealer;
+  readonly audit: Audit;
   /** The administrator's switch, read anew each time. */
   readonly mayExecute: () => Promise<boolean>;
   /** Whether some playbook of a customer asks for approval. */

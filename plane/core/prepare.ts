@@ -13,6 +13,7 @@ import {
   type RunRequest,
 } from "@aim/contract";
 import type { Inspection } from "@aim/drivers/kit";
+import { allowed } from "../audit/chain.ts";
 import { formatTimestamp } from "../base/clock.ts";
 import { snapshot, type Snapshot } from "./bundle.ts";
 import type { Entry } from "./catalog.ts";
@@ -126,6 +127,12 @@ async function settle(parts: CoreParts, looked: Looked): Promise<Prepared> {
       owner: who.id,
       review: canonicalJson(review),
     },
+    audit: allowed(who, {
+      action: "job.prepare",
+      customer: entry.customer,
+      what: { revision, bundle_digest: taken.digest },
+      now: created,
+    }),
   });
   return { request: normalized, revision, review };
 }

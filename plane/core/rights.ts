@@ -1,5 +1,5 @@
 // Rights at the door of the core. What somebody may not see is, for them, not there.
-import { AimError, type Action, type Principal } from "@aim/contract";
+import { AimError, type Action, type Principal, type ProblemCode } from "@aim/contract";
 import { can, type Resource } from "../auth/can.ts";
 import type { Job } from "../execution/attempt.ts";
 import type { Store } from "../store/store.ts";
@@ -8,11 +8,26 @@ export function resourceOf(job: Job): Resource {
   return { customer: job.customer, owner: job.owner, jobType: job.spec.job_type };
 }
 
+/** A refusal for want of a right, with what was asked for. To whoever asks it looks like any other. */
+export class NotTheirs extends AimError {
+  readonly asked: {
+    readonly action: Action;
+    readonly customer?: string | undefined;
+    readonly jobId?: string;
+  };
+
+  constructor(code: ProblemCode, asked: NotTheirs["asked"]) {
+    super(code);
+    this.asked = asked;
+  }
+}
+
 /** Throws not_found for a job that the principal may not see, and not_permitted for one that it may only see. */
 export function requireJob(principal: Principal, action: Action, job: Job): void {
   const resource = resourceOf(job);
   if (can(principal, action, resource)) return;
-  throw new AimError(can(principal, "job.read", resource) ? "not_permitted" : "not_found");
+  const code = can(principal, "job.read", resource) ? "not_permitted" : "not_found";
+  throw new NotTheirs(code, { action, customer: job.customer, jobId: job.id });
 }
 
 /** Whether the principal may read the job now: asked again and again of whoever follows it. */
@@ -31,5 +46,7 @@ export function requireIn(
   action: Action,
   { code, ...resource }: Resource & { readonly code: "unknown_customer" | "not_permitted" },
 ): void {
-  if (!can(principal, action, resource)) throw new AimError(code);
+  if (!can(principal, action, resource)) {
+    throw new NotTheirs(code, { action, customer: resource.customer });
+  }
 }

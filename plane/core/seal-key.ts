@@ -8,7 +8,7 @@ import {
   type KeyObject,
 } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import type { SealKey } from "@aim/contract";
+import { canonicalJson, preAuthEncoding, type SealEnvelope, type SealKey } from "@aim/contract";
 import { writeDurably } from "../base/durable-file.ts";
 import { StoreRefused } from "../store/refused.ts";
 
@@ -40,6 +40,20 @@ export function openSealKey(places: SealKeyPlaces): SigningKey {
   return {
     public: { keyid: createHash("sha256").update(der).digest("hex"), public_key_pem: pem },
     sign: (bytes) => sign(null, bytes, key).toString("base64"),
+  };
+}
+
+/** What a DSSE envelope holds beside its type: the document in canonical JSON and one signature. */
+export function signed(
+  payloadType: string,
+  document: unknown,
+  key: SigningKey,
+): Pick<SealEnvelope, "payload" | "signatures"> {
+  const payload = Buffer.from(canonicalJson(document));
+  const sig = key.sign(preAuthEncoding(payloadType, payload));
+  return {
+    payload: payload.toString("base64"),
+    signatures: [{ keyid: key.public.keyid, sig }],
   };
 }
 

@@ -3,7 +3,6 @@ import {
   canonicalJson,
   EVIDENCE_PLACES,
   EVIDENCE_PREDICATE_TYPE,
-  preAuthEncoding,
   SEAL_PAYLOAD_TYPE,
   STATEMENT_TYPE,
   type EvidenceStatement,
@@ -16,7 +15,7 @@ import { formatTimestamp, type Clock } from "../base/clock.ts";
 import { point } from "../base/point.ts";
 import type { Store } from "../store/store.ts";
 import type { AttemptAndJob } from "../store/uses/read-attempts.ts";
-import type { SigningKey } from "./seal-key.ts";
+import { signed, type SigningKey } from "./seal-key.ts";
 
 const PAGE = 100;
 const RETRY_MS = 5_000;
@@ -151,11 +150,5 @@ function statementOf(what: Sealed, digest: (text: string) => string): EvidenceSt
 }
 
 function envelopeOf(statement: EvidenceStatement, key: SigningKey): SealEnvelope {
-  const payload = Buffer.from(canonicalJson(statement));
-  const sig = key.sign(preAuthEncoding(SEAL_PAYLOAD_TYPE, payload));
-  return {
-    payloadType: SEAL_PAYLOAD_TYPE,
-    payload: payload.toString("base64"),
-    signatures: [{ keyid: key.public.keyid, sig }],
-  };
+  return { payloadType: SEAL_PAYLOAD_TYPE, ...signed(SEAL_PAYLOAD_TYPE, statement, key) };
 }

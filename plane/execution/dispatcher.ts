@@ -14,6 +14,7 @@ import {
   type ProblemCode,
   type Register,
 } from "@aim/contract";
+import type { AuditEntry } from "../audit/chain.ts";
 import type { Clock } from "../base/clock.ts";
 import { point } from "../base/point.ts";
 import type { JournalLimits } from "../journal/retention.ts";
@@ -65,6 +66,8 @@ interface Known {
   draining: boolean;
 }
 
+const audited = (audit: AuditEntry | undefined) => (audit === undefined ? {} : { audit });
+
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #ttlMs: number;
@@ -98,8 +101,9 @@ export class Dispatcher {
   }
 
   /** The runner finishes what it holds and takes nothing more. Throws not_found for an unknown one. */
-  async drain(id: string): Promise<void> {
-    if (!(await this.#parts.store.drainRunner({ id }))) throw new AimError("not_found");
+  async drain(id: string, audit?: AuditEntry): Promise<void> {
+    const drained = await this.#parts.store.drainRunner({ id, ...audited(audit) });
+    if (!drained) throw new AimError("not_found");
     const known = this.#runners.get(id);
     if (known !== undefined) known.draining = true;
     this.#parts.signals.wake(CLAIM_TOPIC);
@@ -228,12 +232,13 @@ export class Dispatcher {
     return this.#accepted(applied);
   }
 
-  async cancel(attemptId: string): Promise<Attempt> {
+  async cancel(attemptId: string, audit?: AuditEntry): Promise<Attempt> {
     return this.#accepted(
       await this.#parts.store.applyStep({
         attemptId,
         command: { do: "cancel" },
         now: this.#parts.clock.now(),
+        ...audited(audit),
       }),
     );
   }

@@ -13,6 +13,7 @@ import {
   type Manifest,
   type OperationName,
 } from "@aim/contract";
+import { allowed } from "../audit/chain.ts";
 import type { Core } from "../core/core.ts";
 import type { CoreParts } from "../core/parts.ts";
 import { check } from "./check.ts";
@@ -128,17 +129,28 @@ export function addLocalRoutes(app: FastifyInstance, parts: ClientRouteParts): v
   });
 
   app.post(ROUTES.project.path, async (request, reply) =>
-    sendJson(reply, await core.registerProject(check(ProjectSchema, request.body))),
+    sendJson(
+      reply,
+      await core.registerProject(whoAsks(request), check(ProjectSchema, request.body)),
+    ),
   );
 
   app.put(ROUTES.acceptance.path, async (request, reply) => {
     const acceptance = check(AcceptanceSchema, request.body);
+    const now = parts.clock.now();
     await parts.store.saveAcceptance({
       ansibleCore: acceptance.ansible_core,
       callbackDigest: acceptance.callback_digest,
       customer: "",
       passed: acceptance.passed,
-      now: parts.clock.now(),
+      now,
+      audit: allowed(whoAsks(request), {
+        action: "setting.write",
+        customer: null,
+        what: {},
+        detail: { route: "acceptance", callback_digest: acceptance.callback_digest },
+        now,
+      }),
     });
     return sendJson(reply, JSON.parse(canonicalJson(acceptance)));
   });

@@ -7,10 +7,12 @@ import {
   type Delivery,
   type DeliveryState,
 } from "@aim/contract";
+import { allowed } from "../audit/chain.ts";
 import { formatTimestamp } from "../base/clock.ts";
 import type { CoreParts } from "../core/parts.ts";
 import { OUTBOX_TOPIC } from "../execution/dispatcher.ts";
 import type { StoredDelivery } from "../store/uses/deliveries.ts";
+import { whoAsks } from "./identity.ts";
 import { sendJson } from "./reply.ts";
 
 const LISTED_MAX = 100;
@@ -31,7 +33,15 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: CoreParts): void 
     };
     if (!EVENT_ID.test(event_id) || !/^\d$/.test(callback_index)) throw new AimError("not_found");
     const which = { eventId: event_id, callbackIndex: Number(callback_index) };
-    const code = await parts.store.replayDelivery({ ...which, now: parts.clock.now() });
+    const now = parts.clock.now();
+    const audit = allowed(whoAsks(request), {
+      action: "delivery.write",
+      customer: null,
+      what: { event_id },
+      detail: { callback_index: which.callbackIndex },
+      now,
+    });
+    const code = await parts.store.replayDelivery({ ...which, now, audit });
     if (code !== null) throw new AimError(code);
     parts.signals.wake(OUTBOX_TOPIC);
     return sendJson(reply, {});

@@ -1,6 +1,7 @@
 // What runs this installation: its runners, what attempts took, and the API's own description.
 import type { FastifyInstance } from "fastify";
 import { AimError, openApi, ROUTES, USAGE_PER_PAGE_MAX, type Usage } from "@aim/contract";
+import { allowed } from "../audit/chain.ts";
 import { can } from "../auth/can.ts";
 import { formatTimestamp } from "../base/clock.ts";
 import type { CoreParts } from "../core/parts.ts";
@@ -18,7 +19,13 @@ export function addFleetRoutes(app: FastifyInstance, parts: CoreParts): void {
     const { runner_instance_id = "" } = request.params as { runner_instance_id?: string };
     if (!can(whoAsks(request), "runner.write")) throw new AimError("not_permitted");
     if (!RUNNER_ID.test(runner_instance_id)) throw new AimError("not_found");
-    await parts.dispatcher.drain(runner_instance_id);
+    const audit = allowed(whoAsks(request), {
+      action: "runner.write",
+      customer: null,
+      what: { runner_instance_id },
+      now: parts.clock.now(),
+    });
+    await parts.dispatcher.drain(runner_instance_id, audit);
     return sendJson(reply, {});
   });
 

@@ -41,6 +41,7 @@ function toProblem(error: unknown, request: FastifyRequest): AimError {
 
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const problem = toProblem(error, request);
+  request.refusal = problem;
   const status = isProblemCode(problem.code) ? PROBLEMS[problem.code][0] : 500;
   const { lines = false } = request.routeOptions.config as { lines?: boolean };
   void reply.code(status);

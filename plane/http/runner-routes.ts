@@ -16,7 +16,10 @@ import {
   UPLOAD_CHUNK_BYTES_MAX,
   type Registered,
 } from "@aim/contract";
+import { allowed } from "../audit/chain.ts";
 import type { CoreParts } from "../core/parts.ts";
+import type { Attempt, Job } from "../execution/attempt.ts";
+import type { AttemptAndJob } from "../store/uses/read-attempts.ts";
 import { check } from "./check.ts";
 import { sendResponse } from "./reply.ts";
 import type { RunnerGuard } from "./runner-guard.ts";
@@ -70,13 +73,15 @@ export function addRunnerRoutes(
 
   app.post(ROUTES.take.path, async (request, reply) => {
     const attemptId = attemptIdOf(request.params);
-    await holds(attemptId, check(EpochSchema, request.body).epoch);
+    const { attempt, job } = await holds(parts, attemptId, check(EpochSchema, request.body).epoch);
+    // Written before the secrets leave: nobody has them without it.
+    await tellOfSecrets(parts, attempt, job);
     return sendResponse(reply, parts.credentials.take(attemptId));
   });
 
   app.put(ROUTES.upload.path, { bodyLimit: UPLOAD_CHUNK_BYTES_MAX }, async (request, reply) => {
     const chunk = chunkOf(request);
-    const holder = () => holds(chunk.attemptId, chunk.epoch);
+    const holder = async () => void (await holds(parts, chunk.attemptId, chunk.epoch));
     return sendResponse(reply, await parts.drafts.append(chunk, holder));
   });
 
@@ -85,16 +90,6 @@ export function addRunnerRoutes(
     const attempt = await dispatcher.complete(attemptIdOf(request.params), completion);
     return sendResponse(reply, { state: attempt.state });
   });
-
-  /** Secrets and bytes are for the holder of a live lease only. */
-  async function holds(attemptId: string, epoch: number): Promise<void> {
-    const found = await parts.store.readAttempt({ attemptId });
-    if (found === null) throw new AimError("not_found");
-    const { attempt } = found;
-    if (attempt.epoch !== epoch) throw new AimError("epoch_stale");
-    const over = attempt.leaseExpires === null || parts.clock.now() >= attempt.leaseExpires;
-    if (isTerminal(attempt.state) || over) throw new AimError("lease_lost");
-  }
 }
 
 /** What runners read before and beside attempts: reviewed files, and questions about them. */
@@ -120,6 +115,34 @@ function addContentRoutes(app: FastifyInstance, parts: RunnerRouteParts): void {
     }
     return sendResponse(reply, {});
   });
+}
+
+/** Secrets and bytes are for the holder of a live lease only. */
+async function holds(parts: CoreParts, attemptId: string, epoch: number): Promise<AttemptAndJob> {
+  const found = await parts.store.readAttempt({ attemptId });
+  if (found === null) throw new AimError("not_found");
+  const { attempt } = found;
+  if (attempt.epoch !== epoch) throw new AimError("epoch_stale");
+  const over = attempt.leaseExpires === null || parts.clock.now() >= attempt.leaseExpires;
+  if (isTerminal(attempt.state) || over) throw new AimError("lease_lost");
+  return found;
+}
+
+async function tellOfSecrets(parts: CoreParts, attempt: Attempt, job: Job): Promise<void> {
+  const slots = Object.keys(job.spec.secrets).toSorted();
+  if (slots.length === 0) return;
+  const runner = attempt.runner ?? "";
+  const entry = allowed(
+    { kind: "runner", id: runner, name: runner },
+    {
+      action: "runner.work",
+      customer: job.customer,
+      what: { job_id: job.id, run_id: attempt.id },
+      detail: { route: "take", slots },
+      now: parts.clock.now(),
+    },
+  );
+  await parts.store.recordAudit({ entry });
 }
 
 function attemptIdOf(params: unknown): string {

@@ -10,6 +10,8 @@ import Fastify, {
 } from "fastify";
 import { OPERATION_BYTES_MAX, parseStrict } from "@aim/contract";
 import { point } from "../base/point.ts";
+import { addAuditRoutes } from "./audit-routes.ts";
+import { addBackupRoute, type BackupRouteParts } from "./backup-route.ts";
 import {
   addClientRoutes,
   addEvidenceRoutes,
@@ -27,6 +29,7 @@ import { NO_LIMITS } from "./limits.ts";
 import { addLoginRoutes, cookieStyle, type LoginRouteParts } from "./login-routes.ts";
 import { addJournalRoutes, type JournalRouteParts } from "./journal-routes.ts";
 import { IN_LINES, sendProblem } from "./reply.ts";
+import { traceRefusals } from "./refusals.ts";
 import { LOCAL_GUARD, type RunnerGuard } from "./runner-guard.ts";
 import { addRunnerRoutes, type RunnerRouteParts } from "./runner-routes.ts";
 import { clientErrorHandler, endStalledBodies, SERVER_BOUNDS } from "./slow-requests.ts";
@@ -50,7 +53,11 @@ export interface ClientFace {
 
 export type Face = "local" | "runner" | RemoteFace | ClientFace;
 
-type ServerParts = ClientRouteParts & RunnerRouteParts & LoginRouteParts & JournalRouteParts;
+type ServerParts = ClientRouteParts &
+  RunnerRouteParts &
+  LoginRouteParts &
+  JournalRouteParts &
+  BackupRouteParts;
 
 export function createServer(
   face: Face,
@@ -76,6 +83,7 @@ export function createServer(
   app.addContentTypeParser("application/octet-stream", { parseAs: "buffer" }, (_, bytes, done) =>
     done(null, bytes),
   );
+  traceRefusals(app, parts);
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply));
   app.setNotFoundHandler((request, reply) =>
     sendProblem(Object.assign(new Error("no route"), { statusCode: 404 }), request, reply),
@@ -117,6 +125,7 @@ function addClientFace(app: FastifyInstance, face: "local" | ClientFace, parts: 
   addJobRoutes(app, parts);
   addJournalRoutes(app, parts);
   addFleetRoutes(app, parts);
+  addAuditRoutes(app, parts);
   const limits = face === "local" ? NO_LIMITS : parts.limits;
   addLoginRoutes(app, { logins: parts.logins, limits }, cookie);
   addApprovalRoutes(app, parts);
@@ -126,6 +135,7 @@ function addClientFace(app: FastifyInstance, face: "local" | ClientFace, parts: 
   if (face !== "local") return;
   addLocalRoutes(app, parts);
   addDeliveryRoutes(app, parts);
+  addBackupRoute(app, parts);
 }
 
 function listenerOf(face: Face, options: FastifyServerOptions): FastifyInstance {

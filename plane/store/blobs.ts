@@ -1,7 +1,7 @@
 // Content-addressed bytes in a folder: reviewed files and artifacts. Written once, never changed.
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { access, copyFile, link, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { AimError } from "@aim/contract";
@@ -19,6 +19,8 @@ export interface Blobs {
   readonly read: (sha256: string) => Promise<Buffer>;
   readonly stream: (sha256: string) => Readable;
   /** Takes in a file of the drafts' folder that is whole, durable and has this digest. */
+  /** Puts a second name for the bytes into a folder of the same form, or a copy where that cannot be. False for none. */
+  readonly copyTo: (sha256: string, folder: string) => Promise<boolean>;
   readonly adopt: (draft: string, sha256: string) => Promise<void>;
   /** Folder of what is not whole yet; on the same file system. */
   readonly draftsFolder: string;
@@ -71,7 +73,18 @@ export function createBlobs(folder: string): Blobs {
     await syncFolder(parent);
   }
 
+  async function copyTo(digest: string, to: string): Promise<boolean> {
+    if (!(await has(digest))) return false;
+    const parent = join(to, digest.slice(0, 2));
+    await mkdir(parent, { recursive: true, mode: 0o700 });
+    const place = join(parent, digest);
+    // Another file system has no second name for them.
+    await link(pathOf(digest), place).catch(() => copyFile(pathOf(digest), place));
+    return true;
+  }
+
   return {
+    copyTo,
     put,
     has,
     sizeOf,

@@ -242,6 +242,21 @@ export interface Schema {
     /** End of the revision as it was approved: one that is prepared again later is approved again. */
     expires_ms: number;
   };
+  audit: {
+    position: number;
+    /** Empty for what belongs to no customer. */
+    customer_id: string;
+    at_ms: number;
+    principal_kind: string | null;
+    principal_id: string | null;
+    principal_name: string | null;
+    action: string;
+    outcome: string;
+    what: string;
+    detail: string;
+    previous: string;
+    hash: string;
+  };
   projects: { id: string; customer_id: string; definition: string };
   acceptances: {
     ansible_core: string;

@@ -14,6 +14,8 @@ export interface TestPostgres {
   readonly createDatabase: () => string;
   /** The rows that a query of a database finds. */
   readonly rows: (url: string, query: string) => readonly Row[];
+  /** Runs statements past any plane; throws with the server's words. */
+  readonly run: (url: string, statements: string) => void;
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
 
@@ -56,6 +58,10 @@ export async function startPostgres(): Promise<TestPostgres> {
       const maxBuffer = 2 ** 30;
       const found = execFileSync(join(programs, "psql"), ["-qtAc", text, url], { maxBuffer });
       return JSON.parse(found.toString()) as Row[];
+    },
+    run: (url, statements) => {
+      const args = ["-q", "-v", "ON_ERROR_STOP=1", url];
+      execFileSync(join(programs, "psql"), args, { input: statements, stdio: "pipe" });
     },
     [Symbol.asyncDispose]: async () => {
       server.kill("SIGINT");

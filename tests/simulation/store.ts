@@ -29,6 +29,7 @@ export function openSimulatedStore(path: string, faults: Faults): Store {
     Object.keys(names).map((name) => [name, (...args: readonly unknown[]) => how(name, args)]);
   return {
     ...Object.fromEntries([...bind(READS, uses.run), ...bind(WRITES, write)]),
+    backup: null,
     close: uses.close,
   } as Store;
 }

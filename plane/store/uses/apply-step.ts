@@ -12,11 +12,12 @@ import { resultOf } from "../../execution/result.ts";
 import { step, type Command } from "../../execution/step.ts";
 import type { Write } from "../transaction.ts";
 import { attemptOf, jobOf, mutableColumns } from "./attempt-row.ts";
+import { writeAudit, type Audited } from "./audit.ts";
 import { closeJournal } from "./close-journal.ts";
 import { tellCallbacks } from "./tell-callbacks.ts";
 import { writeUsage } from "./usage.ts";
 
-export interface ApplyStep {
+export interface ApplyStep extends Audited {
   readonly attemptId: string;
   readonly command: Command;
   readonly now: number;
@@ -38,7 +39,10 @@ export async function applyStep(write: Write, use: ApplyStep): Promise<Applied |
   const row = await write.rows
     .hold(write.db.selectFrom("attempts").selectAll().where("id", "=", use.attemptId))
     .executeTakeFirst();
-  return row === undefined ? null : applyTo(write, use, attemptOf(row));
+  if (row === undefined) return null;
+  const applied = await applyTo(write, use, attemptOf(row));
+  if (applied.code === null) await writeAudit(write, use.audit);
+  return applied;
 }
 
 /** The same for an attempt that this transaction holds already. */

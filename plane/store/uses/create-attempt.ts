@@ -4,10 +4,11 @@ import { waitingAttempt, type Attempt, type Job } from "../../execution/attempt.
 import { mayRetry } from "../../execution/retry.ts";
 import type { Write } from "../transaction.ts";
 import { attemptOf, attemptRow, jobOf } from "./attempt-row.ts";
+import { writeAudit, type Audited } from "./audit.ts";
 import type { CreatedJob } from "./create-job.ts";
 import { tellCallbacks } from "./tell-callbacks.ts";
 
-export interface CreateAttempt {
+export interface CreateAttempt extends Audited {
   readonly jobId: string;
   /** Of the new attempt. */
   readonly id: string;
@@ -66,5 +67,6 @@ async function make(
     .execute();
   const telling = { name: "attempt.accepted", attempt, job, now: use.now } as const;
   const told = await tellCallbacks(write, telling);
+  await writeAudit(write, use.audit);
   return { ok: true, attempt, fresh: true, told };
 }

@@ -3,9 +3,10 @@ import { AimError, canonicalJson, type ProblemCode } from "@aim/contract";
 import type { Attempt, Job } from "../../execution/attempt.ts";
 import type { Write } from "../transaction.ts";
 import { attemptOf, attemptRow } from "./attempt-row.ts";
+import { writeAudit, type Audited } from "./audit.ts";
 import { tellCallbacks } from "./tell-callbacks.ts";
 
-export interface CreateJob {
+export interface CreateJob extends Audited {
   readonly job: Job;
   readonly attempt: Attempt;
   /** The revision that this job uses up; null for a job that came as a spec. */
@@ -50,6 +51,7 @@ export async function createJob(write: Write, use: CreateJob): Promise<CreatedJo
   if (use.revision !== null) await useUp(write, use.revision, attempt.id);
   const now = job.created;
   const told = await tellCallbacks(write, { name: "attempt.accepted", attempt, job, now });
+  await writeAudit(write, use.audit);
   return { ok: true, attempt, fresh: true, told };
 }
 

@@ -3,6 +3,7 @@ import type { Expression, ExpressionBuilder, Kysely, SqlBool } from "kysely";
 import type { Delivery, DeliveryError, DeliveryState } from "@aim/contract";
 import type { Schema } from "../schema.ts";
 import type { Write } from "../transaction.ts";
+import { writeAudit, type Audited } from "./audit.ts";
 
 export interface ClaimDeliveries {
   /** The process that takes them. */
@@ -177,7 +178,7 @@ export async function listDeliveries(
   }));
 }
 
-export interface ReplayDelivery {
+export interface ReplayDelivery extends Audited {
   readonly eventId: string;
   readonly callbackIndex: number;
   readonly now: number;
@@ -206,5 +207,6 @@ export async function replayDelivery(
     .where("event_id", "=", use.eventId)
     .where("callback_index", "=", use.callbackIndex)
     .execute();
+  await writeAudit(write, use.audit);
   return null;
 }

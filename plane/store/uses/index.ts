@@ -3,6 +3,8 @@
 import { appendEvents } from "./append-events.ts";
 import { applyStep } from "./apply-step.ts";
 import { listRevisions, readApproval, saveApproval } from "./approvals.ts";
+import { readAudit, readAuditEnd, recordAudit } from "./audit.ts";
+import { brokenInvariants } from "./broken-invariants.ts";
 import { claimNext, claimWaiting } from "./claim-next.ts";
 import { createAttempt } from "./create-attempt.ts";
 import { createJob } from "./create-job.ts";
@@ -38,6 +40,7 @@ import {
 import { readEvents } from "./read-events.ts";
 import { listJobs, readAccepted, readJob, readRetry } from "./read-jobs.ts";
 import { readRightsEpoch } from "./rights-epoch.ts";
+import { referencedBlobs } from "./referenced-blobs.ts";
 import { drainRunner, listRunners, saveRunner, touchRunner } from "./runners.ts";
 import { readSeal, saveSeal, unsealed } from "./seals.ts";
 import {
@@ -71,6 +74,7 @@ export const WRITES = {
   openSession,
   putHeartbeat,
   readUsage,
+  recordAudit,
   replayDelivery,
   revokeToken,
   saveAcceptance,
@@ -93,6 +97,7 @@ export const WRITES = {
 
 export const READS = {
   anyUser,
+  brokenInvariants,
   countExecuted,
   dueAttempts,
   isAccepted,
@@ -109,6 +114,8 @@ export const READS = {
   readAccepted,
   readApproval,
   readAttempt,
+  readAudit,
+  readAuditEnd,
   readBundle,
   readEvents,
   readExecution,
@@ -129,5 +136,6 @@ export const READS = {
   readToken,
   readUser,
   readUserByName,
+  referencedBlobs,
   unsealed,
 } as const;

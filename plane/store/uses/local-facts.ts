@@ -2,17 +2,19 @@
 import type { Kysely } from "kysely";
 import type { Schema } from "../schema.ts";
 import type { Write } from "../transaction.ts";
+import { writeAudit, type Audited } from "./audit.ts";
 
 export async function saveProject(
-  { db }: Write,
-  use: { readonly id: string; readonly customer: string; readonly definition: string },
+  write: Write,
+  use: Audited & { readonly id: string; readonly customer: string; readonly definition: string },
 ): Promise<void> {
   const { definition } = use;
-  await db
+  await write.db
     .insertInto("projects")
     .values({ id: use.id, customer_id: use.customer, definition })
     .onConflict((conflict) => conflict.columns(["customer_id", "id"]).doUpdateSet({ definition }))
     .execute();
+  await writeAudit(write, use.audit);
 }
 
 export async function readProject(
@@ -28,7 +30,7 @@ export async function readProject(
   return row?.definition ?? null;
 }
 
-export interface StoredAcceptance {
+export interface StoredAcceptance extends Audited {
   readonly ansibleCore: string;
   readonly callbackDigest: string;
   readonly customer: string;
@@ -36,15 +38,16 @@ export interface StoredAcceptance {
   readonly now: number;
 }
 
-export async function saveAcceptance({ db }: Write, use: StoredAcceptance): Promise<void> {
+export async function saveAcceptance(write: Write, use: StoredAcceptance): Promise<void> {
   const values = { customer_id: use.customer, passed: use.passed, at_ms: Math.round(use.now) };
-  await db
+  await write.db
     .insertInto("acceptances")
     .values({ ansible_core: use.ansibleCore, callback_digest: use.callbackDigest, ...values })
     .onConflict((conflict) =>
       conflict.columns(["ansible_core", "callback_digest"]).doUpdateSet(values),
     )
     .execute();
+  await writeAudit(write, use.audit);
 }
 
 export async function isAccepted(

@@ -3,6 +3,7 @@ import type { Kysely } from "kysely";
 import { canonicalJson, type BundleFile } from "@aim/contract";
 import type { Schema } from "../schema.ts";
 import type { Write } from "../transaction.ts";
+import { writeAudit, type Audited } from "./audit.ts";
 
 export interface StoredRevision {
   readonly revision: string;
@@ -21,7 +22,7 @@ export interface StoredRevision {
   readonly review: string;
 }
 
-export interface SaveRevision {
+export interface SaveRevision extends Audited {
   readonly revision: StoredRevision;
   readonly bundleDigest: string;
   readonly files: readonly BundleFile[];
@@ -52,6 +53,7 @@ export async function saveRevision(write: Write, use: SaveRevision): Promise<voi
       conflict.column("revision").doUpdateSet({ expires_ms, review: revision.review }),
     )
     .execute();
+  await writeAudit(write, use.audit);
 }
 
 export interface StoredBundle {
@@ -61,12 +63,13 @@ export interface StoredBundle {
 }
 
 /** Keeping a bundle again does nothing. */
-export async function saveBundle({ db }: Write, use: StoredBundle): Promise<void> {
-  await db
+export async function saveBundle(write: Write, use: StoredBundle & Audited): Promise<void> {
+  await write.db
     .insertInto("bundles")
     .values({ digest: use.digest, customer_id: use.customer, files: canonicalJson(use.files) })
     .onConflict((conflict) => conflict.columns(["customer_id", "digest"]).doNothing())
     .execute();
+  await writeAudit(write, use.audit);
 }
 
 export async function readRevision(

@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from "kysely";
 import { ATTEMPT_STATES, isTerminal, type Register, type RuntimeFacts } from "@aim/contract";
 import type { Schema } from "../schema.ts";
 import type { Write } from "../transaction.ts";
+import { writeAudit, type Audited } from "./audit.ts";
 
 /** Every start of a runner is another one: those not heard of for this long are forgotten. */
 const FORGET_MS = 7 * 24 * 3_600_000;
@@ -63,13 +64,18 @@ export async function touchRunner(
 }
 
 /** Answers false for an unknown runner. A drain is never taken back: the runner ends. */
-export async function drainRunner({ db }: Write, use: { readonly id: string }): Promise<boolean> {
-  const { numUpdatedRows } = await db
+export async function drainRunner(
+  write: Write,
+  use: Audited & { readonly id: string },
+): Promise<boolean> {
+  const { numUpdatedRows } = await write.db
     .updateTable("runners")
     .set({ draining: 1 })
     .where("id", "=", use.id)
     .executeTakeFirst();
-  return numUpdatedRows === 1n;
+  if (numUpdatedRows !== 1n) return false;
+  await writeAudit(write, use.audit);
+  return true;
 }
 
 export interface ListedRunner extends StoredRunner {

@@ -1,6 +1,7 @@
 // The store of many planes: one PostgreSQL database, row locks instead of a single writer.
 import { AimError } from "@aim/contract";
 import { point } from "../../../base/point.ts";
+import type { OpenOptions, SchemaChange } from "../../migrations/index.ts";
 import type { Store } from "../../store.ts";
 import { READS, WRITES } from "../../uses/index.ts";
 import { connectPostgres, postgresRows } from "./dialect.ts";
@@ -17,9 +18,10 @@ type AnyUse = (lent: unknown, ...args: readonly unknown[]) => Promise<unknown>;
 export async function openPostgresStore(
   url: string,
   onLost: (error: Error) => void,
+  options: OpenOptions = {},
 ): Promise<Store> {
   const { db } = connectPostgres(url, onLost);
-  await migratePostgres(db);
+  await migratePostgres(db, options);
 
   const read =
     (use: AnyUse) =>
@@ -49,8 +51,19 @@ export async function openPostgresStore(
     Object.entries(uses).map(([name, use]) => [name, how(use as AnyUse)]);
   return {
     ...Object.fromEntries([...bind(READS, read), ...bind(WRITES, write)]),
+    backup: null,
     close: () => db.destroy(),
   } as Store;
+}
+
+/** Brings the database at `url` to the newest schema and does nothing else with it. */
+export async function migrateAt(url: string): Promise<SchemaChange> {
+  const { db } = connectPostgres(url, () => undefined);
+  try {
+    return await migratePostgres(db);
+  } finally {
+    await db.destroy();
+  }
 }
 
 function codeOf(error: unknown): string {

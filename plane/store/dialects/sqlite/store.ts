@@ -1,6 +1,7 @@
 // The embedded store: a SQLite file in a thread of its own, so that a slow disk never stops the process from answering.
 import { Worker } from "node:worker_threads";
 import { AimError } from "@aim/contract";
+import type { OpenOptions } from "../../migrations/index.ts";
 import type { Store } from "../../store.ts";
 import { READS, WRITES } from "../../uses/index.ts";
 import { StoreRefused } from "../../refused.ts";
@@ -18,8 +19,11 @@ interface Waiting {
 export async function openSqliteStore(
   path: string,
   onBroken: (error: Error) => void,
+  options: OpenOptions = {},
 ): Promise<Store> {
-  const worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: { path } });
+  const worker = new Worker(new URL("./worker.ts", import.meta.url), {
+    workerData: { path, options },
+  });
   const waiting = new Map<number, Waiting>();
   let next = 0;
   let closing = false;
@@ -63,5 +67,6 @@ export async function openSqliteStore(
     worker.postMessage("close");
     await ended;
   };
-  return { ...uses, close } as unknown as Store;
+  const backup = (use: { readonly path: string }) => call("backup", [use]);
+  return { ...uses, backup, close } as unknown as Store;
 }

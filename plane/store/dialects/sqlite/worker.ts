@@ -1,7 +1,10 @@
 // The thread that owns the SQLite file. One use after another, each in its own transaction.
 import { parentPort, workerData } from "node:worker_threads";
 import { AimError, type ProblemCode } from "@aim/contract";
+import type { OpenOptions } from "../../migrations/index.ts";
 import { openUses } from "./uses.ts";
+
+export const BACKUP = "backup";
 
 export interface Call {
   readonly id: number;
@@ -22,11 +25,14 @@ export type Answer =
 const port = parentPort;
 if (port === null) throw new Error("the store's thread has no parent");
 
-const uses = openUses((workerData as { path: string }).path);
+const { path, options } = workerData as { path: string; options: OpenOptions };
+const uses = openUses(path, options);
 
 async function answer(call: Call): Promise<Answer> {
   try {
-    return { id: call.id, ok: true, value: await uses.run(call.use, call.args) };
+    if (call.use === BACKUP) await uses.backup((call.args as [{ path: string }])[0].path);
+    const value = call.use === BACKUP ? undefined : await uses.run(call.use, call.args);
+    return { id: call.id, ok: true, value };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return { id: call.id, ok: false, message, code: codeOf(error, message) };
@@ -40,6 +46,11 @@ function codeOf(error: unknown, message: string): ProblemCode | null {
 
 let turn: Promise<void> = Promise.resolve();
 port.on("message", (call: Call | "close") => {
+  // A copy of everything takes its time: nobody stands in line behind it.
+  if (call !== "close" && call.use === BACKUP) {
+    void answer(call).then((answered) => port.postMessage(answered));
+    return;
+  }
   turn = turn.then(async () => {
     if (call !== "close") return port.postMessage(await answer(call));
     await uses.close();
