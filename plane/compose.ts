@@ -17,6 +17,7 @@ import type { CoreParts } from "./core/parts.ts";
 import { mayStillRead } from "./core/rights.ts";
 import { openSealKey } from "./core/seal-key.ts";
 import { createSealer } from "./core/seal.ts";
+import type { Attempt } from "./execution/attempt.ts";
 import { CLAIM_TOPIC, Dispatcher, OUTBOX_TOPIC } from "./execution/dispatcher.ts";
 import { createInspections } from "./execution/inspections.ts";
 import { createSignals } from "./execution/signals.ts";
@@ -34,7 +35,7 @@ import { createDeliver } from "./outbox/deliver.ts";
 import { createOutbox, type Outbox } from "./outbox/outbox.ts";
 import { openWebhookKey } from "./outbox/signature.ts";
 import { createBlobs, sha256 } from "./store/blobs.ts";
-import { createDrafts } from "./store/drafts.ts";
+import { createDrafts, type Drafts } from "./store/drafts.ts";
 import { createSharedSignals } from "./store/dialects/postgres/notices.ts";
 import { openPostgresStore } from "./store/dialects/postgres/store.ts";
 import { openSqliteStore } from "./store/dialects/sqlite/store.ts";
@@ -81,15 +82,7 @@ export async function compose(
     digest: sha256,
     sizeOf: blobs.sizeOf,
     journalLimits: settings.journal,
-    onEnd: (attempt) => {
-      credentials.drop(attempt.id);
-      sealer.ended(attempt.id);
-      drafts
-        .drop(attempt.id)
-        .catch((error: unknown) =>
-          log.error({ err: error, code: "draft_left" }, "a draft goes at the next start"),
-        );
-    },
+    onEnd: afterEnd({ credentials, sealer, drafts }, log),
     ...(settings.leaseTtlMs === null ? {} : { leaseTtlMs: settings.leaseTtlMs }),
   });
   const outbox = composeOutbox(settings, { store, clock, signals }, log);
@@ -117,6 +110,24 @@ export async function compose(
     journalStreams: composeJournalStreams(parts),
     keys: keysIn(settings.stateDir),
     guard: composeGuard(settings, parts),
+  };
+}
+
+interface Ending {
+  readonly credentials: CoreParts["credentials"];
+  readonly sealer: CoreParts["sealer"];
+  readonly drafts: Drafts;
+}
+
+function afterEnd({ credentials, sealer, drafts }: Ending, log: Logger) {
+  return ({ id }: Attempt): void => {
+    credentials.drop(id);
+    sealer.ended(id);
+    drafts
+      .drop(id)
+      .catch((error: unknown) =>
+        log.error({ err: error, code: "draft_left" }, "a draft goes at the next start"),
+      );
   };
 }
 

@@ -54,7 +54,7 @@ async function migrate({ stateDir, database }: DatabasePlace): Promise<void> {
   const places = placesIn(stateDir);
   const change =
     database === null
-      ? migrateFile(places.database, lockFolder(places.lock))
+      ? await migrateFile(places.database, lockFolder(places.lock))
       : await migrateAt(database);
   process.stdout.write(`${JSON.stringify(change)}\n`);
 }

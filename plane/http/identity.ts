@@ -108,9 +108,9 @@ export function askWhoComes(app: FastifyInstance, door: Door): void {
       door.refused(request);
       throw new AimError("unauthenticated");
     }
-    if (!mayAtAll(principal, action)) throw new AimError("not_permitted");
     request.principal = principal;
     request.askAgain = async () => door.identify(request);
+    if (!mayAtAll(principal, action)) throw new AimError("not_permitted");
   });
 }
 
