@@ -55,6 +55,7 @@ export function createUsers(parts: AccessParts): Users {
 
   async function change(who: Principal, id: string, wish: UserChange): Promise<UserView> {
     requireAdmin(who);
+    if (Object.keys(wish).length === 0) throw new AimError("invalid_request", "");
     if (wish.roles !== undefined) checkRoles(wish.roles);
     const changed = await store.changeUser({ id, ...wish, now: clock.now() });
     if (changed === null) throw new AimError("not_found");

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { AimError, openApi, ROUTES, USAGE_PER_PAGE_MAX, type Usage } from "@aim/contract";
 import { allowed } from "../audit/chain.ts";
-import { can } from "../auth/can.ts";
+import { can, scopeOf } from "../auth/can.ts";
 import { formatTimestamp } from "../base/clock.ts";
 import type { CoreParts } from "../core/parts.ts";
 import { listRunners } from "../core/runners.ts";
@@ -32,7 +32,8 @@ export function addFleetRoutes(app: FastifyInstance, parts: CoreParts): void {
   app.get(ROUTES.usage.path, async (request, reply) => {
     const { after = "0" } = request.query as { after?: string };
     if (!/^\d{1,15}$/.test(after)) throw new AimError("invalid_request", "/after");
-    const page = { after: Number(after), limit: USAGE_PER_PAGE_MAX };
+    const { customers } = scopeOf(whoAsks(request), "usage.read");
+    const page = { after: Number(after), limit: USAGE_PER_PAGE_MAX, customers };
     return sendJson(reply, (await parts.store.readUsage(page)).map(usageOf));
   });
 

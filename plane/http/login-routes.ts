@@ -66,8 +66,7 @@ export function addLoginRoutes(
 
   app.post(ROUTES.setup.path, async (request, reply) => {
     const setup = check(SetupSchema, request.body);
-    // All codes are one account: they are tried, not guessed.
-    const entered = limited("", request, () => logins.setup(setup, before(request)));
+    const entered = limited(setup.code, request, () => logins.setup(setup, before(request)));
     return enter(reply, await entered);
   });
 

@@ -147,7 +147,7 @@ function send(target: Target, call: TeamCall): Promise<TeamAnswer> {
           status: incoming.statusCode ?? 0,
           headers: incoming.headers,
           text: answer,
-          json: /json;|json$/.test(type) && !type.includes("ndjson") ? JSON.parse(answer) : null,
+          json: answer !== "" && /(?<!nd)json(?:;|$)/.test(type) ? JSON.parse(answer) : null,
         });
       });
     });

@@ -180,12 +180,12 @@ describe.for([["sqlite"], ["postgres"]] as const)("jobs on %s", ([dialect]) => {
     const ran = await failNext(2_500);
     const { id: waiting } = await enqueue(store, "b");
     await store.applyStep({ attemptId: waiting, command: { do: "cancel" }, now: NOW + 3_000 });
-    const rows = await store.readUsage({ after: 0, limit: 10 });
+    const rows = await store.readUsage({ after: 0, limit: 10, customers: null });
     expect(rows).toMatchObject([
       { cursor: 1, attempt_id: ran, state: "failed", attempt_ms: 2_500, artifact_bytes: 70 },
       { cursor: 2, attempt_id: waiting, state: "cancelled", attempt_ms: 0, artifact_bytes: 0 },
     ]);
-    expect(await store.readUsage({ after: 1, limit: 10 })).toHaveLength(1);
+    expect(await store.readUsage({ after: 1, limit: 10, customers: null })).toHaveLength(1);
   });
 
   test("runners are remembered with what they hold; a drain is kept when they register again", async () => {

@@ -256,12 +256,15 @@ describe.for([["sqlite"], ["postgres"]] as const)("the store on %s", ([dialect])
     const first = await running("a");
     const second = await running("b");
     await complete(second.id, "d".repeat(64), NOW + 1);
-    const [only] = await store.readUsage({ after: 0, limit: 10 });
+    const [only] = await store.readUsage({ after: 0, limit: 10, customers: null });
     expect(only).toMatchObject({ cursor: 1, attempt_id: second.id, state: "succeeded" });
     // It ended before, and was not there when the other one was read.
     await complete(first.id, "e".repeat(64), NOW);
     const read = async (after: number) =>
-      (await store.readUsage({ after, limit: 10 })).map((row) => [row.cursor, row.attempt_id]);
+      (await store.readUsage({ after, limit: 10, customers: null })).map((row) => [
+        row.cursor,
+        row.attempt_id,
+      ]);
     expect(await read(1)).toEqual([[2, first.id]]);
     expect(await read(0)).toEqual([
       [1, second.id],

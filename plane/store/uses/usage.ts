@@ -38,19 +38,25 @@ export async function writeUsage(write: Write, { attempt, job, manifest }: Ended
 
 export type Usage = Schema["usage"] & { readonly cursor: number };
 
+export interface ReadUsage {
+  readonly after: number;
+  readonly limit: number;
+  /** Only what these customers took; null for all of them. */
+  readonly customers: readonly string[] | null;
+}
+
 /** Rows after a cursor, those that ended since the last reading numbered now. A number never changes. */
-export async function readUsage(
-  write: Write,
-  use: { readonly after: number; readonly limit: number },
-): Promise<Usage[]> {
+export async function readUsage(write: Write, use: ReadUsage): Promise<Usage[]> {
   await numberEnded(write);
-  const rows = await write.db
+  if (use.customers?.length === 0) return [];
+  let query = write.db
     .selectFrom("usage")
     .selectAll()
     .where("cursor", ">", use.after)
     .orderBy("cursor")
-    .limit(use.limit)
-    .execute();
+    .limit(use.limit);
+  if (use.customers !== null) query = query.where("customer_id", "in", [...use.customers]);
+  const rows = await query.execute();
   return rows as Usage[];
 }
 
