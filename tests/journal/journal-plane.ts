@@ -74,7 +74,7 @@ export async function openJournalPlane(options: JournalPlaneOptions = {}): Promi
     ...(options.limits === undefined ? {} : { journalLimits: options.limits }),
   });
   const journalStreams = createJournalStreams({
-    feeds: createJournalFeeds(store),
+    feeds: createJournalFeeds(store, signals),
     signals,
     readEpoch: options.readEpoch?.(store) ?? (() => store.readRightsEpoch()),
     stillMay: options.stillMay?.(store) ?? mayStillRead(store),
