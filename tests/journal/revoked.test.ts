@@ -68,56 +68,60 @@ async function watch(name: string, jobId: string): Promise<Watched> {
   return { name, received, frames, ended: read() };
 }
 
-/** What can end a right, and whether the epoch tells of it or only the next look. */
-const CHANGES: readonly { readonly does: (name: string) => void; readonly told: boolean }[] = [
-  { does: (name) => standings.set(name, { alive: false, roles: [viewer] }), told: true },
-  { does: (name) => standings.set(name, { alive: false, roles: [viewer] }), told: false },
-  { does: (name) => standings.set(name, { alive: true, roles: [] }), told: true },
-  { does: (name) => standings.set(name, { alive: true, roles: [operator] }), told: false },
-  {
-    does: (name) => standings.set(name, { alive: true, roles: [{ ...viewer, customer: "other" }] }),
-    told: true,
-  },
+/** What can end a right. */
+const CHANGES: readonly ((name: string) => void)[] = [
+  (name) => standings.set(name, { alive: false, roles: [viewer] }),
+  (name) => standings.set(name, { alive: true, roles: [] }),
+  (name) => standings.set(name, { alive: true, roles: [operator] }),
+  (name) => standings.set(name, { alive: true, roles: [{ ...viewer, customer: "other" }] }),
 ];
 
-test("nothing is written to a stream whose right has ended but what was under way, and it ends", async () => {
-  const running = await plane.startJob("u0");
-  const names = Array.from({ length: STREAMS }, (_, at) => `u${at}`);
-  for (const name of names) standings.set(name, { alive: true, roles: [viewer] });
-  // The first one reads what it owns, and will own it no longer.
-  standings.set("u0", { alive: true, roles: [operator] });
-  const watched = await Promise.all(names.map((name) => watch(name, running.jobId)));
-  let sequence = 0;
-  const next = async () => {
-    sequence += 1;
-    await feed(plane, running, { from: sequence, to: sequence });
-  };
-  await next();
-  await until(30_000, () => watched.every(({ received }) => received.length > 0));
-
-  const changed = new Map<string, number>();
-  for (const [at, name] of names.entries()) {
+test.for([
+  ["the epoch tells of it", true],
+  ["only the next look finds it", false],
+] as const)(
+  "nothing is written to a stream whose right has ended, and it ends: %s",
+  async ([, told]) => {
+    standings.clear();
+    job.owner = "u0";
+    const running = await plane.startJob("u0");
+    const names = Array.from({ length: STREAMS }, (_, at) => `u${at}`);
+    for (const name of names) standings.set(name, { alive: true, roles: [viewer] });
+    // The first one reads what it owns, and will own it no longer.
+    standings.set("u0", { alive: true, roles: [operator] });
+    const watched = await Promise.all(names.map((name) => watch(name, running.jobId)));
+    let sequence = 0;
+    const next = async () => {
+      sequence += 1;
+      await feed(plane, running, { from: sequence, to: sequence });
+    };
     await next();
-    // One keeps its right to the end.
-    if (at === names.length - 1) continue;
-    const change = at === 0 ? null : CHANGES[at % CHANGES.length];
-    if (change === null) job.owner = "somebody";
-    else change?.does(name);
-    if (change?.told !== false) epoch += 1;
-    changed.set(name, Date.now());
-  }
-  const deadline = Date.now() + ITERATION_MS + 500;
-  while (Date.now() < deadline) await next();
-  await plane.end(running, sequence);
-  await Promise.all(watched.map(({ ended }) => ended));
+    await until(30_000, () => watched.every(({ received }) => received.length > 0));
 
-  const late = watched.flatMap(({ name, received }) => {
-    const last = received.at(-1) ?? 0;
-    return last > (changed.get(name) ?? Infinity) + ITERATION_MS ? [name] : [];
-  });
-  expect(late).toEqual([]);
-  const ends = watched.map(({ frames, name }) => [name, frames.at(-1)]);
-  const wanted = names.map((name) => [name, changed.has(name) ? "event: reset" : "event: end"]);
-  expect(ends).toEqual(wanted);
-  expect(watched.at(-1)?.received).toHaveLength(sequence + 1);
-});
+    const changed = new Map<string, number>();
+    for (const [at, name] of names.entries()) {
+      await next();
+      // One keeps its right to the end.
+      if (at === names.length - 1) continue;
+      const change = at === 0 ? null : CHANGES[at % CHANGES.length];
+      if (change === null) job.owner = "somebody";
+      else change?.(name);
+      if (told) epoch += 1;
+      changed.set(name, Date.now());
+    }
+    const deadline = Date.now() + ITERATION_MS + 500;
+    while (Date.now() < deadline) await next();
+    await plane.end(running, sequence);
+    await Promise.all(watched.map(({ ended }) => ended));
+
+    const late = watched.flatMap(({ name, received }) => {
+      const last = received.at(-1) ?? 0;
+      return last > (changed.get(name) ?? Infinity) + ITERATION_MS ? [name] : [];
+    });
+    expect(late).toEqual([]);
+    const ends = watched.map(({ frames, name }) => [name, frames.at(-1)]);
+    const wanted = names.map((name) => [name, changed.has(name) ? "event: reset" : "event: end"]);
+    expect(ends).toEqual(wanted);
+    expect(watched.at(-1)?.received).toHaveLength(sequence + 1);
+  },
+);
