@@ -4,6 +4,7 @@ import { claimRate, claimTable } from "./claim-rate.ts";
 import { environmentOf } from "./environment.ts";
 import { frameCost, frameTable } from "./frame-cost.ts";
 import { idleMemory, memoryTable } from "./idle-memory.ts";
+import { journalCost, journalTable } from "./journal.ts";
 import { latencyTable, leaseLatency } from "./lease-latency.ts";
 import { makePlace, type Place } from "./place.ts";
 import { recoveryTable, recoveryTime } from "./recovery-time.ts";
@@ -39,6 +40,10 @@ const BENCHES: Readonly<Record<string, (place: Place) => Promise<Taken>>> = {
   recovery: async () => {
     const data = await recoveryTime();
     return { data, table: recoveryTable(data) };
+  },
+  journal: async () => {
+    const data = await journalCost();
+    return { data, table: journalTable(data) };
   },
   memory: async () => {
     const data = await idleMemory();

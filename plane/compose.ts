@@ -159,7 +159,7 @@ function openStore(
 
 function composeJournalStreams({ signals, store }: CoreParts): JournalStreams {
   return createJournalStreams({
-    feeds: createJournalFeeds(store),
+    feeds: createJournalFeeds(store, signals),
     signals,
     readEpoch: () => store.readRightsEpoch(),
     stillMay: mayStillRead(store),

@@ -5,6 +5,7 @@ import { declareApprovals, declareExecution } from "./declarations/approvals.ts"
 import { declareAudit } from "./declarations/audit.ts";
 import { declareDeliveries, declareEvidence } from "./declarations/evidence.ts";
 import { declareJobs } from "./declarations/jobs.ts";
+import { declareJournal } from "./declarations/journal.ts";
 import { examples, type End } from "./declarations/options.ts";
 import { declarePlane, declareRunners } from "./declarations/plane.ts";
 import { declareRun } from "./declarations/run.ts";
@@ -64,6 +65,7 @@ function declare(end: End): Command {
   declareRun(program, end);
   declareRuns(program, end);
   declareJobs(program, end);
+  declareJournal(program, end);
   declareArtifacts(program, end);
   declareEvidence(program, end);
   declareDeliveries(program, end);

@@ -2,6 +2,8 @@
 
 export interface Signals {
   readonly wake: (topic: string) => void;
+  /** How often anything was woken so far: between two equal answers nobody can have missed a wake. */
+  readonly wakes: () => number;
   /** Resolves at the next wake of the topic, after `ms`, or when `signal` aborts. */
   readonly wait: (topic: string, ms: number, signal?: AbortSignal) => Promise<void>;
 }
@@ -9,7 +11,10 @@ export interface Signals {
 export function createSignals(): Signals {
   const waiting = new Map<string, Set<() => void>>();
 
+  let woken = 0;
+
   function wake(topic: string): void {
+    woken += 1;
     const waiters = waiting.get(topic);
     waiting.delete(topic);
     for (const resolve of waiters ?? []) resolve();
@@ -32,5 +37,5 @@ export function createSignals(): Signals {
     });
   }
 
-  return { wake, wait };
+  return { wake, wakes: () => woken, wait };
 }

@@ -1,6 +1,7 @@
 // What the streams of a job send: each batch is read and written down once, for all who stand at the same cursor.
 import { JOURNAL_BATCH_MAX, type JournalMessage } from "@aim/contract";
 import { gapView, recordHead } from "../core/journal.ts";
+import type { Signals } from "../execution/signals.ts";
 import type { Store } from "../store/store.ts";
 import type { JournalRead, StoredRecord } from "../store/uses/journal-read.ts";
 
@@ -29,14 +30,23 @@ export interface JournalFeeds {
 
 interface Feed {
   followers: number;
-  readonly reads: Map<number, Promise<Batch>>;
+  readonly reads: Map<number, Reading>;
 }
 
-export function createJournalFeeds(store: Pick<Store, "readJournal">): JournalFeeds {
+interface Reading {
+  readonly batch: Promise<Batch>;
+  /** How often anything had been woken when it began. */
+  readonly wakes: number;
+}
+
+export function createJournalFeeds(
+  store: Pick<Store, "readJournal">,
+  { wakes }: Pick<Signals, "wakes">,
+): JournalFeeds {
   const feeds = new Map<string, Feed>();
 
   function follow(jobId: string): () => void {
-    const feed = feeds.get(jobId) ?? { followers: 0, reads: new Map<number, Promise<Batch>>() };
+    const feed = feeds.get(jobId) ?? { followers: 0, reads: new Map<number, Reading>() };
     feeds.set(jobId, feed);
     feed.followers += 1;
     return () => {
@@ -46,27 +56,28 @@ export function createJournalFeeds(store: Pick<Store, "readJournal">): JournalFe
   }
 
   function read(jobId: string, cursor: number): Promise<Batch> {
-    const reads = feeds.get(jobId)?.reads ?? new Map<number, Promise<Batch>>();
-    const reading = readBatch(store, jobId, cursor);
+    const reads = feeds.get(jobId)?.reads ?? new Map<number, Reading>();
+    const batch = readBatch(store, jobId, cursor);
+    const reading = { batch, wakes: wakes() };
     reads.set(cursor, reading);
     const forget = () => reads.get(cursor) === reading && reads.delete(cursor);
-    reading.then(({ bytes }) => bytes.length > 0 || forget(), forget);
+    batch.then(({ bytes }) => bytes.length > 0 || forget(), forget);
     for (const oldest of reads.keys()) {
       if (reads.size <= KEPT) break;
       reads.delete(oldest);
     }
-    return reading;
+    return batch;
   }
 
   async function after(jobId: string, cursor: number): Promise<Batch> {
-    const under = feeds.get(jobId)?.reads.get(cursor);
-    if (under !== undefined) {
-      const batch = await under;
-      // It began before this call: what was stored in between is not in it.
-      if (batch.bytes.length > 0) return { ...batch, more: true };
-      return feeds.get(jobId)?.reads.get(cursor) ?? read(jobId, cursor);
-    }
-    return read(jobId, cursor);
+    const joined = feeds.get(jobId)?.reads.get(cursor);
+    if (joined === undefined) return read(jobId, cursor);
+    // It began before this call; where something was woken in between, its news may not be in it.
+    const whole = joined.wakes === wakes();
+    const batch = await joined.batch;
+    if (whole) return batch;
+    if (batch.bytes.length > 0) return { ...batch, more: true };
+    return feeds.get(jobId)?.reads.get(cursor)?.batch ?? read(jobId, cursor);
   }
 
   return { after, follow };

@@ -31,6 +31,7 @@ export interface JournalPlane {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
   readonly url: string;
+  readonly databasePath: string;
   readonly client: Client;
   /** A job whose attempt runs under a lease. */
   readonly startJob: (owner?: string) => Promise<RunningJob>;
@@ -54,7 +55,8 @@ const fail = (error: Error): void => {
 
 export async function openJournalPlane(options: JournalPlaneOptions = {}): Promise<JournalPlane> {
   const folder = mkdtempSync(join(tmpdir(), "aim-journal-"));
-  const store = await openSqliteStore(join(folder, "aim.sqlite"), fail);
+  const databasePath = join(folder, "aim.sqlite");
+  const store = await openSqliteStore(databasePath, fail);
   const clock = createClock();
   const signals = createSignals();
   const dispatcher = new Dispatcher({
@@ -72,7 +74,7 @@ export async function openJournalPlane(options: JournalPlaneOptions = {}): Promi
     ...(options.limits === undefined ? {} : { journalLimits: options.limits }),
   });
   const journalStreams = createJournalStreams({
-    feeds: createJournalFeeds(store),
+    feeds: createJournalFeeds(store, signals),
     signals,
     readEpoch: options.readEpoch?.(store) ?? (() => store.readRightsEpoch()),
     stillMay: options.stillMay?.(store) ?? mayStillRead(store),
@@ -115,6 +117,7 @@ export async function openJournalPlane(options: JournalPlaneOptions = {}): Promi
     store,
     dispatcher,
     url,
+    databasePath,
     client: createClient({ url }),
     startJob,
     end,

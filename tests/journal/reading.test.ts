@@ -156,7 +156,7 @@ test("a deleted job is gone with its journal, its readers hear it, and its key i
   await feed(plane, job, { from: 1, to: 10 });
   await expect(plane.client.deleteJob(job.jobId)).rejects.toMatchObject({ code: "state_conflict" });
   await plane.end(job, 10);
-  const before = await plane.store.readUsage({ after: 0, limit: 1_000 });
+  const before = await plane.store.readUsage({ after: 0, limit: 1_000, customers: null });
   const found = await plane.store.readJob({ jobId: job.jobId });
   await plane.client.deleteJob(job.jobId);
   const { client } = plane;
@@ -165,7 +165,7 @@ test("a deleted job is gone with its journal, its readers hear it, and its key i
     await expect(call).rejects.toMatchObject({ code: "not_found" });
   }
   expect(await plane.store.readEvents({ attemptId: job.runId, after: 0, limit: 1 })).toEqual([]);
-  const usage = await plane.store.readUsage({ after: 0, limit: 1_000 });
+  const usage = await plane.store.readUsage({ after: 0, limit: 1_000, customers: null });
   expect(usage).toEqual(before);
   expect(usage.some(({ attempt_id }) => attempt_id === job.runId)).toBe(true);
   if (found === null) throw new Error("no job");

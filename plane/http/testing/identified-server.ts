@@ -15,7 +15,7 @@ export async function openIdentifiedServer(
   principals: (name: string) => Principal,
   addRoutes: (app: FastifyInstance) => void,
 ): Promise<IdentifiedServer> {
-  const app = Fastify({ forceCloseConnections: true });
+  const app = Fastify({ forceCloseConnections: true, keepAliveTimeout: 1_000 });
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply));
   const identify: Door["identify"] = ({ headers }) => {
     const name = headers["test-principal"];

@@ -29,6 +29,7 @@ export function createSharedSignals(
   void connect().catch(() => undefined);
   return {
     wait: local.wait,
+    wakes: local.wakes,
     wake: (topic) => {
       local.wake(topic);
       client?.query("SELECT pg_notify($1, $2)", [CHANNEL, topic]).catch(() => undefined);
