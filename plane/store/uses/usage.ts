@@ -46,10 +46,7 @@ export interface ReadUsage {
 }
 
 /** Rows after a cursor, those that ended since the last reading numbered now. A number never changes. */
-export async function readUsage(
-  write: Write,
-  use: ReadUsage,
-): Promise<Usage[]> {
+export async function readUsage(write: Write, use: ReadUsage): Promise<Usage[]> {
   await numberEnded(write);
   if (use.customers?.length === 0) return [];
   let query = write.db
