@@ -10,6 +10,7 @@ import { createChance, type Chance } from "../simulation/chance.ts";
 import { judge, judgeCallbacks, untold, type Rows } from "./judge.ts";
 import { openDoor, type Place } from "./place.ts";
 import type { KillAt } from "./processes.ts";
+import { readEvents } from "./read-events.ts";
 import { runClient } from "./scripted-client.ts";
 import { runScripted } from "./scripted-runner.ts";
 import { nothingTold, type Told } from "./told.ts";
@@ -156,8 +157,9 @@ const UNSEALED = `SELECT attempt_id FROM manifests
 /** Reads everything twice, with a restart between: what has ended stays as it is. */
 export async function expectAllKept(place: Place, rows: Rows, load: Load): Promise<void> {
   await until(TOLD_MS, () => untold(rows, load.received).length === 0);
+  const events = await readEvents(place, rows);
   expect(await place.stop()).toBe(0);
-  expect(judge(load.told, rows)).toEqual([]);
+  expect(judge(load.told, { rows, events })).toEqual([]);
   expect(judgeCallbacks(load.received)).toEqual([]);
   expect(lostBytes(place, load.told)).toEqual([]);
   const before = rows(ATTEMPTS);

@@ -42,7 +42,8 @@ function verdict(change: (stored: Tables, told: Told) => void): string[] {
   const stored = honest();
   const told = toldOfIt();
   change(stored, told);
-  return judge(told, (query) => stored[/FROM (\w+)/.exec(query)?.[1] as Table]);
+  const rows = (query: string) => stored[/FROM (\w+)/.exec(query)?.[1] as Table];
+  return judge(told, { rows, events: stored.events });
 }
 
 const first = ({ attempts }: Tables, fields: Row): void => {

@@ -8,15 +8,21 @@ import type { Told } from "./told.ts";
 /** Answers the rows that a query finds. */
 export type Rows = (query: string) => readonly Row[];
 
-interface Stored {
-  readonly attempts: ReadonlyMap<string, Row>;
-  readonly told: Told;
+/** What is stored, past the plane, and the events as readers get them: `attempt_id`, `sequence`, `event` as text. */
+export interface Found {
   readonly rows: Rows;
+  readonly events: readonly Row[];
 }
 
-export function judge(told: Told, rows: Rows): string[] {
-  const found = rows("SELECT * FROM attempts");
-  const stored = { told, rows, attempts: new Map(found.map((row) => [String(row["id"]), row])) };
+interface Stored extends Found {
+  readonly attempts: ReadonlyMap<string, Row>;
+  readonly told: Told;
+}
+
+export function judge(told: Told, found: Found): string[] {
+  const attempts = found.rows("SELECT * FROM attempts");
+  const byId = new Map(attempts.map((row) => [String(row["id"]), row]));
+  const stored = { ...found, told, attempts: byId };
   const judges = [judgeJobs, judgeEnds, judgeHeartbeats, judgeEvents, judgeUsage, judgeGrants];
   return [...told.broken, ...judges.flatMap((one) => [...one(stored)])];
 }
@@ -59,9 +65,9 @@ function* judgeHeartbeats({ told, rows }: Stored): Iterable<string> {
   for (const beat of told.heartbeats) if (!stored.has(beat)) yield `heartbeat ${beat} is lost`;
 }
 
-function* judgeEvents({ told, rows, attempts }: Stored): Iterable<string> {
+function* judgeEvents({ told, events: all, attempts }: Stored): Iterable<string> {
   const stored = new Map<string, Map<number, string>>();
-  for (const row of rows("SELECT attempt_id, sequence, event FROM events ORDER BY sequence")) {
+  for (const row of all) {
     const [id, sequence] = [String(row["attempt_id"]), Number(row["sequence"])];
     const events = stored.get(id) ?? new Map<number, string>();
     stored.set(id, events);

@@ -12,6 +12,7 @@ import { LONG } from "./campaign.ts";
 import { judge } from "./judge.ts";
 import { createPlace, openDoor } from "./place.ts";
 import { launchRunner } from "./processes.ts";
+import { readEvents } from "./read-events.ts";
 import { keepBundle, specOf, submit } from "./scripted-client.ts";
 import { nothingTold } from "./told.ts";
 
@@ -78,9 +79,10 @@ test.each([
       await until(ENDS_MS, async () => (await states()).every(isTerminal));
       runner.kill("SIGTERM");
       expect(await runner.ended).toBe(0);
-      expect(await place.stop()).toBe(0);
       const rows = (query: string) => storedRows(place.stateDir, query);
-      expect(judge(told, rows)).toEqual([]);
+      const events = await readEvents(place, rows);
+      expect(await place.stop()).toBe(0);
+      expect(judge(told, { rows, events })).toEqual([]);
       const found = rows("SELECT id, state, effect FROM attempts");
       expect(new Map(found.map(({ id, state, effect }) => [id, [state, effect]]))).toEqual(
         expected,

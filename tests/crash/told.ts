@@ -1,5 +1,5 @@
 // What the scripted sides were told by a plane. From then on it must be so, whatever is killed.
-import type { RunEvent } from "@aim/contract";
+import { canonicalJson, type RunEvent } from "@aim/contract";
 
 export interface ToldJob {
   readonly jobId: string;
@@ -47,6 +47,6 @@ export function nothingTold(): Told {
 
 export function rememberEvents(told: Told, attemptId: string, events: readonly RunEvent[]): void {
   const known = told.events.get(attemptId) ?? new Map<number, string>();
-  for (const event of events) known.set(event.sequence, JSON.stringify(event));
+  for (const event of events) known.set(event.sequence, canonicalJson(event));
   told.events.set(attemptId, known);
 }
