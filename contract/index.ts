@@ -299,8 +299,8 @@ export type {
   Review,
   RunRequest,
 } from "./request.ts";
-export { ROUTES, pathOf } from "./routes.ts";
-export type { Route, RouteName } from "./routes.ts";
+export { ROUTES, pathOf } from "./routes/index.ts";
+export type { Route, RouteName } from "./routes/index.ts";
 export {
   ARTIFACT_PATH_PATTERN,
   ArtifactFileSchema,

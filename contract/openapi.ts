@@ -41,7 +41,7 @@ import {
   RESPONSE_SCHEMAS,
   RunStatusSchema,
 } from "./operations.ts";
-import { ROUTES, type Route, type RouteName } from "./routes.ts";
+import { ROUTES, type Route, type RouteName } from "./routes/index.ts";
 import {
   ClaimRequestSchema,
   CompletionSchema,
