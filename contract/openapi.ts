@@ -1,7 +1,7 @@
 // The API as an OpenAPI 3.1 document, made of the route table and the schemas: nothing in it is written twice.
 import { Type, type TSchema } from "typebox";
 import { AuditRowSchema, SealedAuditHeadSchema } from "./audit.ts";
-import { CapabilitiesSchema, PRODUCT_VERSION } from "./capabilities.ts";
+import { CapabilitiesSchema, PRODUCT_VERSION, ReadinessSchema } from "./capabilities.ts";
 import { DELIVERY_STATES, DeliverySchema } from "./callbacks.ts";
 import { ProblemDetailsSchema } from "./errors.ts";
 import { SealEnvelopeSchema, SealKeySchema } from "./evidence.ts";
@@ -54,8 +54,8 @@ interface Shape {
   /** JSON body, or `bytes`. */
   readonly body?: TSchema | "bytes";
   readonly query?: Readonly<Record<string, TSchema>>;
-  /** What a success answers, or `bytes`; absent for an empty answer. */
-  readonly answer?: TSchema | "bytes";
+  /** What a success answers, or `bytes` or plain `text`; absent for an empty answer. */
+  readonly answer?: TSchema | "bytes" | "text";
   /** Answers are JSON lines `{"type":"response","response":…}`, events before them where there are any. */
   readonly lines?: boolean;
   readonly status?: number;
@@ -99,6 +99,8 @@ const SHAPES: Readonly<Record<RouteName, Shape>> = {
   auditHead: { answer: SealedAuditHeadSchema },
   openapi: { answer: Type.Object({ openapi: Type.Literal("3.1.0") }) },
   health: { answer: Type.Object({ ok: Type.Literal(true) }) },
+  ready: { answer: ReadinessSchema },
+  metrics: { answer: "text" },
   credentials: {
     body: CredentialsSchema,
     answer: Type.Object({ credentials_id: Type.String() }),
@@ -209,7 +211,8 @@ function operationOf(name: RouteName, route: Route, shape: Shape): Document {
 
 const problem = { "application/problem+json": { schema: refTo(ProblemDetailsSchema) } };
 
-function contentOf(what: TSchema | "bytes", lines: boolean): Document {
+function contentOf(what: TSchema | "bytes" | "text", lines: boolean): Document {
+  if (what === "text") return { "text/plain": { schema: { type: "string" } } };
   if (what === "bytes") {
     return { "application/octet-stream": { schema: { type: "string", format: "binary" } } };
   }

@@ -159,6 +159,20 @@ export const ROUTES = {
     action: null,
     does: "the process answers",
   },
+  ready: {
+    method: "GET",
+    path: "/readyz",
+    face: "client",
+    action: null,
+    does: "200 when this plane takes work, else 503 and why not",
+  },
+  metrics: {
+    method: "GET",
+    path: "/metrics",
+    face: "client",
+    action: "metrics.read",
+    does: "metrics in Prometheus' text form",
+  },
   credentials: {
     method: "POST",
     path: "/v1/credentials",

@@ -12,10 +12,11 @@ import { createCatalog } from "./core/catalog.ts";
 import { createCore, withPersonalProjects } from "./core/core.ts";
 import { createCredentialDesk } from "./core/credentials.ts";
 import type { CoreParts } from "./core/parts.ts";
-import { openSealKey } from "./core/seal-key.ts";
-import { createSealer } from "./core/seal.ts";
-import { CLAIM_TOPIC, Dispatcher, OUTBOX_TOPIC } from "./execution/dispatcher.ts";
+import { openSealKey, type SigningKey } from "./core/seal-key.ts";
+import { createSealer, type Sealer } from "./core/seal.ts";
+import { CLAIM_TOPIC, Dispatcher, OUTBOX_TOPIC, RUNNER_SILENT_MS } from "./execution/dispatcher.ts";
 import { createInspections } from "./execution/inspections.ts";
+import { observers, type Observer } from "./execution/observer.ts";
 import { createSignals } from "./execution/signals.ts";
 import type { BackupRouteParts } from "./http/backup-route.ts";
 import type { ClientRouteParts } from "./http/client-routes.ts";
@@ -32,9 +33,13 @@ import { openPostgresStore } from "./store/dialects/postgres/store.ts";
 import { openSqliteStore } from "./store/dialects/sqlite/store.ts";
 import { StoreRefused } from "./store/refused.ts";
 import type { Store } from "./store/store.ts";
+import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
+import type { Traces } from "./telemetry/traces.ts";
 
 export interface Composed extends ClientRouteParts, RunnerRouteParts, BackupRouteParts {
   readonly outbox: Outbox;
+  /** Null where no traces are sent. */
+  readonly traces: Traces | null;
   /** Lets runners of other machines in; null where none are served. */
   readonly guard: RunnerGuard | null;
 }
@@ -57,13 +62,9 @@ export async function compose(
   const credentials = createCredentialDesk(() => newId("crd"));
   const blobs = createBlobs(places.blobs);
   const drafts = createDrafts(blobs);
-  const sealer = createSealer({
-    store,
-    clock,
-    digest: sha256,
-    key,
-    onDelay: (error) => log.error({ err: error, code: "seal_delayed" }, "a seal is made later"),
-  });
+  const sealer = composeSealer({ store, clock, key }, log);
+  const telemetry = await composeTelemetry(settings, { store, clock }, log);
+  const { metrics, observer } = telemetry;
   const dispatcher = new Dispatcher({
     store,
     clock,
@@ -71,6 +72,7 @@ export async function compose(
     inspections,
     digest: sha256,
     sizeOf: blobs.sizeOf,
+    observer,
     onEnd: (attempt) => {
       credentials.drop(attempt.id);
       sealer.ended(attempt.id);
@@ -95,6 +97,7 @@ export async function compose(
     findEntry: withPersonalProjects(createCatalog(settings.catalog), { store }),
     credentials,
     sealer,
+    observer,
     audit: createAudit({ store, clock, key }),
     enabled: settings.enabled,
   };
@@ -102,6 +105,8 @@ export async function compose(
     ...parts,
     core: createCore(parts),
     outbox,
+    metrics,
+    traces: telemetry.traces,
     drafts,
     keys: keysIn(settings.stateDir),
     guard: composeGuard(settings, parts),
@@ -115,6 +120,44 @@ function openStore(
   return database === null
     ? openSqliteStore(placesIn(stateDir).database, onBroken, { migrate })
     : openPostgresStore(database, () => undefined, { migrate });
+}
+
+interface Telemetry {
+  readonly metrics: Metrics;
+  readonly observer: Observer;
+  readonly traces: Traces | null;
+}
+
+async function composeTelemetry(
+  { otlpEndpoint }: Settings,
+  { store, clock }: Pick<CoreParts, "store" | "clock">,
+  log: Logger,
+): Promise<Telemetry> {
+  const metrics = createMetrics({
+    now: clock.now,
+    read: () => store.readGauges({ heardSince: clock.now() - RUNNER_SILENT_MS }),
+  });
+  // Whoever sends no traces does not load what makes them.
+  const traces =
+    otlpEndpoint === null
+      ? null
+      : (await import("./telemetry/traces.ts")).createTraces(otlpEndpoint);
+  const watching = traces === null ? [metrics.observer] : [metrics.observer, traces.observer];
+  const observer = observers(watching, (error) =>
+    log.error({ err: error, code: "telemetry_failed" }, "something was not observed"),
+  );
+  return { metrics, observer, traces };
+}
+
+function composeSealer(
+  lent: Pick<CoreParts, "store" | "clock"> & { readonly key: SigningKey },
+  log: Logger,
+): Sealer {
+  return createSealer({
+    ...lent,
+    digest: sha256,
+    onDelay: (error) => log.error({ err: error, code: "seal_delayed" }, "a seal is made later"),
+  });
 }
 
 function composeGuard(settings: Settings, parts: CoreParts): RunnerGuard | null {

@@ -23,6 +23,7 @@ import type { Claimed } from "../store/uses/claim-next.ts";
 import type { Attempt } from "./attempt.ts";
 import { createClaimDesk, type ClaimDesk } from "./claim-desk.ts";
 import type { Inspections } from "./inspections.ts";
+import type { Observer } from "./observer.ts";
 import { checkManifest, keptManifest } from "./kept-manifest.ts";
 import type { Signals } from "./signals.ts";
 
@@ -46,6 +47,7 @@ export interface DispatcherParts {
   /** How many bytes are kept under a digest, or null for none. */
   readonly sizeOf: (sha256: string) => Promise<number | null>;
   readonly leaseTtlMs?: number;
+  readonly observer: Observer;
   /** Called once for each attempt that became terminal. */
   readonly onEnd: (attempt: Attempt) => void;
 }
@@ -71,6 +73,7 @@ export class Dispatcher {
   readonly #desk: ClaimDesk;
   readonly #runners = new Map<string, Known>();
   #admitting = true;
+  #recovered = false;
   #timer: NodeJS.Timeout | undefined;
   #reaping = Promise.resolve();
 
@@ -78,6 +81,11 @@ export class Dispatcher {
     this.#parts = parts;
     this.#ttlMs = parts.leaseTtlMs ?? LEASE_TTL_MS;
     this.#desk = createClaimDesk({ ...parts, ttlMs: this.#ttlMs });
+  }
+
+  /** False until what a former process left was looked at. */
+  get recovered(): boolean {
+    return this.#recovered;
   }
 
   /** False once the plane is shutting down. */
@@ -144,7 +152,13 @@ export class Dispatcher {
     if (inspection !== null) return inspection;
     const claim = { runner: runner.runner_instance_id, claimId };
     const claimed = await this.#desk.claim(claim, runner.job_types);
-    return claimed === null ? null : this.#grantOf(claimed);
+    if (claimed === null) return null;
+    this.#parts.observer.claimed({
+      ...claimed,
+      runnerKind: runner.runner_kind,
+      now: this.#parts.clock.now(),
+    });
+    return this.#grantOf(claimed);
   }
 
   #grantOf({ attempt, job, files }: Claimed): AttemptGrant {
@@ -170,6 +184,7 @@ export class Dispatcher {
       now: this.#parts.clock.now(),
     });
     const attempt = this.#accepted(applied);
+    this.#parts.observer.beat(attemptId, this.#parts.clock.now());
     await this.#hear(attempt.runner);
     const stopping = attempt.state === "cancelling" || this.#parts.clock.now() >= attempt.deadline;
     return { lease_ms: this.#ttlMs, cancel: stopping ? { grace_ms: attempt.graceMs } : null };
@@ -262,6 +277,7 @@ export class Dispatcher {
     await this.#parts.store.grantGrace({ now: this.#parts.clock.now(), ttlMs: this.#ttlMs });
     point("recovery.middle");
     await this.reap();
+    this.#recovered = true;
   }
 
   watch(onDefect: (error: unknown) => void): void {
@@ -290,8 +306,11 @@ export class Dispatcher {
     return applied.attempt;
   }
 
-  #settle({ attempt, moved, told }: Applied): void {
+  #settle({ attempt, job, moved, told }: Applied): void {
     if (!moved) return;
+    const known = attempt.runner === null ? undefined : this.#runners.get(attempt.runner);
+    const runnerKind = known?.register.runner_kind ?? null;
+    this.#parts.observer.moved({ attempt, job, runnerKind, now: this.#parts.clock.now() });
     if (told) this.#parts.signals.wake(OUTBOX_TOPIC);
     this.#parts.signals.wake(eventsTopic(attempt.id));
     if (isTerminal(attempt.state)) this.#parts.onEnd(attempt);

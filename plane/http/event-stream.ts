@@ -5,6 +5,7 @@ import { isTerminal } from "@aim/contract";
 import { eventsTopic } from "../execution/dispatcher.ts";
 import type { Signals } from "../execution/signals.ts";
 import type { Store } from "../store/store.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import { line, NDJSON } from "./reply.ts";
 
 const PAGE = 200;
@@ -15,6 +16,7 @@ const STALLED_MS = 30_000;
 export interface StreamParts {
   readonly store: Store;
   readonly signals: Signals;
+  readonly metrics: Pick<Metrics, "streamOpened">;
 }
 
 export interface StreamRequest {
@@ -29,6 +31,7 @@ export async function streamRun(
   request: StreamRequest,
 ): Promise<void> {
   const { raw } = reply.hijack();
+  raw.once("close", parts.metrics.streamOpened("ndjson"));
   const gone = new AbortController();
   raw.on("close", () => gone.abort());
   raw.writeHead(200, { "content-type": NDJSON, "cache-control": "no-store" });

@@ -25,6 +25,7 @@ import { askWhoComes, identifyLocally } from "./identity.ts";
 import { IN_LINES, sendProblem } from "./reply.ts";
 import { traceRefusals } from "./refusals.ts";
 import { LOCAL_GUARD, type RunnerGuard } from "./runner-guard.ts";
+import { addTelemetryRoutes, measureRequests } from "./telemetry-routes.ts";
 import { addRunnerRoutes, type RunnerRouteParts } from "./runner-routes.ts";
 
 /** Runners on other machines: TLS with a certificate, and a guard that asks for tokens. */
@@ -60,6 +61,7 @@ export function createServer(
     done(null, bytes),
   );
   traceRefusals(app, parts);
+  measureRequests(app, parts.metrics);
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply));
   app.setNotFoundHandler((request, reply) =>
     sendProblem(Object.assign(new Error("no route"), { statusCode: 404 }), request, reply),
@@ -89,6 +91,7 @@ export function createServer(
     addJobRoutes(app, parts);
     addFleetRoutes(app, parts);
     addAuditRoutes(app, parts);
+    addTelemetryRoutes(app, parts);
   }
   if (face === "local") {
     addLocalRoutes(app, parts);

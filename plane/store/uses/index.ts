@@ -14,6 +14,7 @@ import {
   replayDelivery,
   settleDelivery,
 } from "./deliveries.ts";
+import { readGauges } from "./gauges.ts";
 import { grantGrace } from "./grant-grace.ts";
 import {
   isAccepted,
@@ -89,6 +90,7 @@ export const READS = {
   readAuditEnd,
   readBundle,
   readEvents,
+  readGauges,
   readJob,
   readManifest,
   readMoment,
