@@ -12,9 +12,9 @@ import { resourceFromAttributes } from "@opentelemetry/resources";
 import {
   BatchSpanProcessor,
   RandomIdGenerator,
-  TracerProvider,
+  NodeTracerProvider,
   type IdGenerator,
-} from "@opentelemetry/sdk-trace";
+} from "@opentelemetry/sdk-trace-node";
 import { isTerminal, PRODUCT_VERSION } from "@aim/contract";
 import { Remembered, type Observer, type Seen } from "../execution/observer.ts";
 
@@ -50,13 +50,13 @@ export function createTraces(endpoint: string): Traces {
   const ids = new NamedIds();
   const url = `${endpoint.replace(/\/$/, "")}/v1/traces`;
   const exporter = new OTLPTraceExporter({ url, timeoutMillis: FLUSH_MS });
-  const provider = new TracerProvider({
+  const provider = new NodeTracerProvider({
     resource: resourceFromAttributes({
       "service.name": "aimd",
       "service.version": PRODUCT_VERSION,
     }),
     idGenerator: ids,
-    spanProcessors: [new BatchSpanProcessor({ exporter, scheduledDelayMillis: SEND_EVERY_MS })],
+    spanProcessors: [new BatchSpanProcessor(exporter, { scheduledDelayMillis: SEND_EVERY_MS })],
   });
   const tracer = provider.getTracer("aim");
 
@@ -168,7 +168,7 @@ class NamedIds implements IdGenerator {
   }
 }
 
-async function stopWithin(provider: TracerProvider): Promise<void> {
+async function stopWithin(provider: NodeTracerProvider): Promise<void> {
   const late = new Promise<void>((resolve) => setTimeout(resolve, FLUSH_MS).unref());
   // A receiver that is gone keeps nobody from ending.
   await Promise.race([provider.shutdown().catch(() => undefined), late]);
