@@ -122,6 +122,17 @@ const configuration = {
       to: { path: "node_modules/fastify/" },
     },
     {
+      name: "only-telemetry-speaks-to-monitors",
+      comment:
+        "Tell the observer of plane/execution what happened; plane/telemetry makes metrics and traces of it.",
+      severity: "error",
+      from: {
+        path: "^(contract|drivers|runner|plane|clients)/",
+        pathNot: [TESTS, "^plane/telemetry/"],
+      },
+      to: { path: ["node_modules/prom-client/", "node_modules/@opentelemetry/"] },
+    },
+    {
       name: "decisions-know-no-machinery",
       comment:
         "The step, the result and the rules of the journal are pure: lend them what they need as arguments.",

@@ -7,6 +7,7 @@ import { createClock } from "../plane/base/clock.ts";
 import { newId } from "../plane/base/ids.ts";
 import { waitingAttempt, type Attempt } from "../plane/execution/attempt.ts";
 import { Dispatcher } from "../plane/execution/dispatcher.ts";
+import { observers } from "../plane/execution/observer.ts";
 import { createInspections } from "../plane/execution/inspections.ts";
 import { createSignals } from "../plane/execution/signals.ts";
 import { sha256 } from "../plane/store/blobs.ts";
@@ -37,6 +38,7 @@ export async function openQueue(url: string | null): Promise<Queue> {
       : await openPostgresStore(url, fail);
   const signals = createSignals();
   const dispatcher = new Dispatcher({
+    observer: observers([], () => undefined),
     store,
     clock: createClock(),
     signals,

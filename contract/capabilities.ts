@@ -73,3 +73,16 @@ export function executionProgress(
     qualification,
   };
 }
+
+/** Whether a plane takes work. */
+export const ReadinessSchema = Type.Object(
+  {
+    ready: Type.Boolean(),
+    why: Type.Union([Type.Enum(["recovering", "shutting_down", "store_silent"]), Type.Null()]),
+  },
+  { additionalProperties: false },
+);
+export interface Readiness {
+  readonly ready: boolean;
+  readonly why: "recovering" | "shutting_down" | "store_silent" | null;
+}

@@ -63,9 +63,10 @@ export {
   CapabilitiesSchema,
   PRODUCT_VERSION,
   QUALIFICATIONS,
+  ReadinessSchema,
   executionProgress,
 } from "./capabilities.ts";
-export type { Capabilities, Qualification } from "./capabilities.ts";
+export type { Capabilities, Qualification, Readiness } from "./capabilities.ts";
 export {
   AimError,
   PROBLEMS,

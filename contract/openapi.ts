@@ -3,7 +3,7 @@ import { Type, type TSchema } from "typebox";
 import { PrincipalSchema } from "./access.ts";
 import { ExecutionSettingSchema, RevisionSchema } from "./approvals.ts";
 import { AuditRowSchema, SealedAuditHeadSchema } from "./audit.ts";
-import { CapabilitiesSchema, PRODUCT_VERSION } from "./capabilities.ts";
+import { CapabilitiesSchema, PRODUCT_VERSION, ReadinessSchema } from "./capabilities.ts";
 import { DELIVERY_STATES, DeliverySchema } from "./callbacks.ts";
 import { ProblemDetailsSchema } from "./errors.ts";
 import { SealEnvelopeSchema, SealKeySchema } from "./evidence.ts";
@@ -76,8 +76,8 @@ interface Shape {
   /** JSON body, or `bytes`. */
   readonly body?: TSchema | "bytes";
   readonly query?: Readonly<Record<string, TSchema>>;
-  /** What a success answers, `bytes`, or the messages of a journal's stream; absent for an empty answer. */
-  readonly answer?: TSchema | "bytes" | "events";
+  /** What a success answers, `bytes`, plain `text`, or the messages of a journal's stream; absent for an empty answer. */
+  readonly answer?: TSchema | "bytes" | "events" | "text";
   /** Answers are JSON lines `{"type":"response","response":…}`, events before them where there are any. */
   readonly lines?: boolean;
   readonly status?: number;
@@ -144,6 +144,8 @@ const SHAPES: Readonly<Record<RouteName, Shape>> = {
   tokenCreate: { body: NewTokenSchema, answer: MadeTokenSchema, status: 201 },
   tokenRevoke: { answer: nothing },
   health: { answer: Type.Object({ ok: Type.Literal(true) }) },
+  ready: { answer: ReadinessSchema },
+  metrics: { answer: "text" },
   credentials: {
     body: CredentialsSchema,
     answer: Type.Object({ credentials_id: Type.String() }),
@@ -260,7 +262,7 @@ function operationOf(name: RouteName, route: Route, shape: Shape): Document {
 
 const problem = { "application/problem+json": { schema: refTo(ProblemDetailsSchema) } };
 
-function contentOf(what: TSchema | "bytes" | "events", lines: boolean): Document {
+function contentOf(what: TSchema | "bytes" | "events" | "text", lines: boolean): Document {
   if (what === "events") {
     // OpenAPI 3.1 has no words for the framing: these are the documents in the data of the messages, by event name.
     const messages = Object.entries(JOURNAL_MESSAGES).map(([name, schema]) => ({
@@ -269,6 +271,7 @@ function contentOf(what: TSchema | "bytes" | "events", lines: boolean): Document
     }));
     return { "text/event-stream": { schema: { anyOf: messages } } };
   }
+  if (what === "text") return { "text/plain": { schema: { type: "string" } } };
   if (what === "bytes") {
     return { "application/octet-stream": { schema: { type: "string", format: "binary" } } };
   }

@@ -15,11 +15,12 @@ import { createCredentialDesk } from "./core/credentials.ts";
 import { createLogins } from "./core/logins.ts";
 import type { CoreParts } from "./core/parts.ts";
 import { mayStillRead } from "./core/rights.ts";
-import { openSealKey } from "./core/seal-key.ts";
-import { createSealer } from "./core/seal.ts";
+import { openSealKey, type SigningKey } from "./core/seal-key.ts";
+import { createSealer, type Sealer } from "./core/seal.ts";
 import type { Attempt } from "./execution/attempt.ts";
-import { CLAIM_TOPIC, Dispatcher, OUTBOX_TOPIC } from "./execution/dispatcher.ts";
+import { CLAIM_TOPIC, Dispatcher, OUTBOX_TOPIC, RUNNER_SILENT_MS } from "./execution/dispatcher.ts";
 import { createInspections } from "./execution/inspections.ts";
+import { observers, type Observer } from "./execution/observer.ts";
 import { createSignals } from "./execution/signals.ts";
 import type { BackupRouteParts } from "./http/backup-route.ts";
 import type { ClientRouteParts } from "./http/client-routes.ts";
@@ -41,10 +42,14 @@ import { openPostgresStore } from "./store/dialects/postgres/store.ts";
 import { openSqliteStore } from "./store/dialects/sqlite/store.ts";
 import type { Store } from "./store/store.ts";
 import { StoreRefused } from "./store/refused.ts";
+import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
+import type { Traces } from "./telemetry/traces.ts";
 
 export interface Composed
   extends ClientRouteParts, RunnerRouteParts, LoginRouteParts, JournalRouteParts, BackupRouteParts {
   readonly outbox: Outbox;
+  /** Null where no traces are sent. */
+  readonly traces: Traces | null;
   /** Lets runners of other machines in; null where none are served. */
   readonly guard: RunnerGuard | null;
 }
@@ -67,13 +72,9 @@ export async function compose(
   const credentials = createCredentialDesk(() => newId("crd"));
   const blobs = createBlobs(places.blobs);
   const drafts = createDrafts(blobs);
-  const sealer = createSealer({
-    store,
-    clock,
-    digest: sha256,
-    key,
-    onDelay: (error) => log.error({ err: error, code: "seal_delayed" }, "a seal is made later"),
-  });
+  const sealer = composeSealer({ store, clock, key }, log);
+  const telemetry = await composeTelemetry(settings, { store, clock }, log);
+  const { metrics, observer } = telemetry;
   const dispatcher = new Dispatcher({
     store,
     clock,
@@ -81,6 +82,7 @@ export async function compose(
     inspections,
     digest: sha256,
     sizeOf: blobs.sizeOf,
+    observer,
     journalLimits: settings.journal,
     onEnd: afterEnd({ credentials, sealer, drafts }, log),
     ...(settings.leaseTtlMs === null ? {} : { leaseTtlMs: settings.leaseTtlMs }),
@@ -98,6 +100,7 @@ export async function compose(
     findEntry: withPersonalProjects(createCatalog(settings.catalog), { store }),
     credentials,
     sealer,
+    observer,
     audit: createAudit({ store, clock, key }),
     ...permissions(settings, store),
   };
@@ -105,6 +108,8 @@ export async function compose(
     ...parts,
     core: createCore(parts),
     outbox,
+    metrics,
+    traces: telemetry.traces,
     drafts,
     ...composeAccess(parts),
     journalStreams: composeJournalStreams(parts),
@@ -163,6 +168,44 @@ function composeJournalStreams({ signals, store }: CoreParts): JournalStreams {
     signals,
     readEpoch: () => store.readRightsEpoch(),
     stillMay: mayStillRead(store),
+  });
+}
+
+interface Telemetry {
+  readonly metrics: Metrics;
+  readonly observer: Observer;
+  readonly traces: Traces | null;
+}
+
+async function composeTelemetry(
+  { otlpEndpoint }: Settings,
+  { store, clock }: Pick<CoreParts, "store" | "clock">,
+  log: Logger,
+): Promise<Telemetry> {
+  const metrics = createMetrics({
+    now: clock.now,
+    read: () => store.readGauges({ heardSince: clock.now() - RUNNER_SILENT_MS }),
+  });
+  // Whoever sends no traces does not load what makes them.
+  const traces =
+    otlpEndpoint === null
+      ? null
+      : (await import("./telemetry/traces.ts")).createTraces(otlpEndpoint);
+  const watching = traces === null ? [metrics.observer] : [metrics.observer, traces.observer];
+  const observer = observers(watching, (error) =>
+    log.error({ err: error, code: "telemetry_failed" }, "something was not observed"),
+  );
+  return { metrics, observer, traces };
+}
+
+function composeSealer(
+  lent: Pick<CoreParts, "store" | "clock"> & { readonly key: SigningKey },
+  log: Logger,
+): Sealer {
+  return createSealer({
+    ...lent,
+    digest: sha256,
+    onDelay: (error) => log.error({ err: error, code: "seal_delayed" }, "a seal is made later"),
   });
 }
 

@@ -103,6 +103,7 @@ async function serve(settings: Settings): Promise<void> {
     await Promise.race([closed, delay(RUNNER_CALLS_MS)]);
     await parts.sealer.stop();
     await parts.outbox.stop();
+    await parts.traces?.stop();
     await parts.store.close();
     unlock();
     process.exit(EXIT.ok);

@@ -289,4 +289,18 @@ export const CLIENT_ROUTES = {
     action: null,
     does: "the process answers",
   },
+  ready: {
+    method: "GET",
+    path: "/readyz",
+    face: "client",
+    action: null,
+    does: "200 when this plane takes work, else 503 and why not",
+  },
+  metrics: {
+    method: "GET",
+    path: "/metrics",
+    face: "client",
+    action: "metrics.read",
+    does: "metrics in Prometheus' text form",
+  },
 } as const satisfies Record<string, Route>;

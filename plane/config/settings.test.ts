@@ -3,7 +3,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readSettings, readTokenRequest, UsageError } from "./settings.ts";
+import {
+  readBackupWish,
+  readDatabasePlace,
+  readRestoreWish,
+  readSettings,
+  readTokenRequest,
+  UsageError,
+} from "./settings.ts";
 
 const JOB_TYPES = ["one.run", "two.run"];
 let cert = "";
@@ -104,4 +111,36 @@ test.for([
   expect(() => serve(option, value)).toThrow(
     new RegExp(`${option} takes a whole number from \\d+`),
   );
+});
+
+test("a backup and a restore name one place beside their options", () => {
+  const state = ["--state", "/srv/aim"];
+  expect(readBackupWish([...state, "--with-keys", "/backup"], {})).toEqual({
+    stateDir: "/srv/aim",
+    database: null,
+    target: "/backup",
+    withKeys: true,
+  });
+  expect(readRestoreWish(["/backup", ...state], {})).toEqual({
+    source: "/backup",
+    stateDir: "/srv/aim",
+  });
+  expect(readDatabasePlace(state, {})).toEqual({ stateDir: "/srv/aim", database: null });
+  for (const words of [state, [...state, "/one", "/two"], [...state, "--with-key", "/one"]]) {
+    expect(() => readBackupWish(words, {})).toThrow(UsageError);
+    expect(() => readRestoreWish(words, {})).toThrow(UsageError);
+  }
+});
+
+test.each(["collector:4318", "ftp://collector", "http://user:word@collector", "http://c/?token=1"])(
+  "traces do not go to %s",
+  (address) => {
+    expect(() => serve("--otlp-endpoint", address)).toThrow(UsageError);
+  },
+);
+
+test("traces go nowhere, and an older schema is brought up, unless it is said otherwise", () => {
+  expect(serve()).toMatchObject({ otlpEndpoint: null, migrate: true });
+  const told = serve("--otlp-endpoint", "http://collector:4318", "--no-migrate");
+  expect(told).toMatchObject({ otlpEndpoint: "http://collector:4318", migrate: false });
 });

@@ -26,6 +26,8 @@ export interface Settings {
   readonly allowCallbackLoopback: boolean;
   /** Bring an older schema up at the start. */
   readonly migrate: boolean;
+  /** Where traces go, by OTLP over HTTP; null for nowhere. */
+  readonly otlpEndpoint: string | null;
 }
 
 /** Certificate and key as PEM. */
@@ -65,6 +67,7 @@ export const USAGE = `aimd serve --state DIR [options]
                        bytes of them, 65536 to 67108864 (default 8388608)
   --allow-callback-loopback
                        let callbacks go to this machine, by plain HTTP too
+  --otlp-endpoint URL  send traces there by OTLP over HTTP (to URL/v1/traces)
   --no-migrate         refuse to start on the schema of an older release instead of bringing it up
 
 aimd migrate --state DIR [--database-file FILE]
@@ -111,6 +114,7 @@ export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): S
     journal: journalLimits(values),
     allowCallbackLoopback: values["allow-callback-loopback"] === true,
     migrate: values["no-migrate"] !== true,
+    otlpEndpoint: httpUrl("otlp-endpoint", values["otlp-endpoint"]),
   };
 }
 
@@ -197,6 +201,7 @@ const SERVE_OPTIONS = {
   "journal-max-bytes": text,
   "allow-callback-loopback": flag,
   "no-migrate": flag,
+  "otlp-endpoint": text,
 } as const;
 const TOKEN_OPTIONS = { state: text, name: text, "job-types": text, "ttl-s": text } as const;
 
@@ -319,6 +324,16 @@ function seconds(name: string, text: string | undefined): number | null {
     throw new UsageError(`--${name} takes whole seconds from 1 to 86400`);
   }
   return value * 1000;
+}
+
+function httpUrl(option: string, text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const url = URL.parse(text);
+  const plain = url?.username === "" && url.password === "" && url.search === "";
+  if (url === null || !/^https?:$/.test(url.protocol) || !plain) {
+    throw new UsageError(`--${option} takes an http or https address without credentials or query`);
+  }
+  return text;
 }
 
 function address(option: string, text: string): { host: string; port: number } {

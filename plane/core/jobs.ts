@@ -181,7 +181,7 @@ export async function acceptJob(
     owner: who.id,
     approvedBy: wanted.approvedBy,
   };
-  const handover = { spec, credentials, attemptId: attempt.id };
+  const handover = { job, credentials, attemptId: attempt.id };
   const created = await withCredentials(parts, handover, () =>
     parts.store.createJob({
       job,
@@ -212,7 +212,7 @@ async function retry(
   const before = await parts.store.readRetry({ jobId, key: request.idempotency_key });
   if (before !== null) return acceptedView(before, job);
   const handover = {
-    spec: job.spec,
+    job,
     credentials: request.credentials_id,
     attemptId: parts.newId("run"),
   };
@@ -238,7 +238,7 @@ async function retry(
 }
 
 interface Handover {
-  readonly spec: JobSpec;
+  readonly job: Job;
   readonly credentials: string | undefined;
   readonly attemptId: string;
 }
@@ -246,19 +246,23 @@ interface Handover {
 /** Credentials are in place before the attempt can be claimed, and gone when it was not made. */
 async function withCredentials(
   parts: CoreParts,
-  { spec, credentials, attemptId }: Handover,
+  { job, credentials, attemptId }: Handover,
   create: () => Promise<CreatedJob>,
 ): Promise<Extract<CreatedJob, { ok: true }>> {
   if (!(await parts.mayExecute())) throw new AimError("not_enabled");
   if (!parts.dispatcher.admitting) throw new AimError("shutting_down");
-  parts.credentials.assign(credentials, attemptId, Object.keys(spec.secrets));
+  parts.credentials.assign(credentials, attemptId, Object.keys(job.spec.secrets));
   let fresh = false;
   try {
     const created = await create();
     if (!created.ok) throw new AimError(created.code);
     ({ fresh } = created);
     if (created.told) parts.signals.wake(OUTBOX_TOPIC);
-    if (fresh) parts.signals.wake(CLAIM_TOPIC);
+    if (fresh) {
+      parts.signals.wake(CLAIM_TOPIC);
+      const { attempt } = created;
+      parts.observer.accepted({ attempt, job, runnerKind: null, now: attempt.created });
+    }
     return created;
   } finally {
     if (!fresh) parts.credentials.drop(attemptId);

@@ -3,6 +3,7 @@ import type { NewId } from "../base/ids.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Dispatcher } from "../execution/dispatcher.ts";
 import type { Inspections } from "../execution/inspections.ts";
+import type { Observer } from "../execution/observer.ts";
 import type { Signals } from "../execution/signals.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { Store } from "../store/store.ts";
@@ -25,6 +26,7 @@ export interface CoreParts {
   readonly credentials: CredentialDesk;
   readonly sealer: Sealer;
   readonly audit: Audit;
+  readonly observer: Observer;
   /** The administrator's switch, read anew each time. */
   readonly mayExecute: () => Promise<boolean>;
   /** Whether some playbook of a customer asks for approval. */

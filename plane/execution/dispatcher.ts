@@ -24,6 +24,7 @@ import type { Claimed } from "../store/uses/claim-next.ts";
 import type { Attempt } from "./attempt.ts";
 import { createClaimDesk, type ClaimDesk } from "./claim-desk.ts";
 import type { Inspections } from "./inspections.ts";
+import type { Observer } from "./observer.ts";
 import { checkManifest, keptManifest } from "./kept-manifest.ts";
 import type { Signals } from "./signals.ts";
 
@@ -49,6 +50,7 @@ export interface DispatcherParts {
   readonly leaseTtlMs?: number;
   /** Of the journals that begin from now on; the usual ones when absent. */
   readonly journalLimits?: JournalLimits;
+  readonly observer: Observer;
   /** Called once for each attempt that became terminal. */
   readonly onEnd: (attempt: Attempt) => void;
 }
@@ -75,6 +77,7 @@ export class Dispatcher {
   readonly #limits: { readonly limits?: JournalLimits };
   readonly #runners = new Map<string, Known>();
   #admitting = true;
+  #recovered = false;
   #timer: NodeJS.Timeout | undefined;
   #reaping = Promise.resolve();
 
@@ -83,6 +86,11 @@ export class Dispatcher {
     this.#ttlMs = parts.leaseTtlMs ?? LEASE_TTL_MS;
     this.#desk = createClaimDesk({ ...parts, ttlMs: this.#ttlMs });
     this.#limits = parts.journalLimits === undefined ? {} : { limits: parts.journalLimits };
+  }
+
+  /** False until what a former process left was looked at. */
+  get recovered(): boolean {
+    return this.#recovered;
   }
 
   /** False once the plane is shutting down. */
@@ -149,7 +157,13 @@ export class Dispatcher {
     const inspection = this.#parts.inspections.take(id, runner.job_types);
     if (inspection !== null) return inspection;
     const claimed = await this.#desk.claim({ runner: id, claimId }, runner.job_types);
-    return claimed === null ? null : this.#grantOf(claimed);
+    if (claimed === null) return null;
+    this.#parts.observer.claimed({
+      ...claimed,
+      runnerKind: runner.runner_kind,
+      now: this.#parts.clock.now(),
+    });
+    return this.#grantOf(claimed);
   }
 
   #grantOf({ attempt, job, files }: Claimed): AttemptGrant {
@@ -175,6 +189,7 @@ export class Dispatcher {
       now: this.#parts.clock.now(),
     });
     const attempt = this.#accepted(applied);
+    this.#parts.observer.beat(attemptId, this.#parts.clock.now());
     await this.#hear(attempt.runner);
     const stopping = attempt.state === "cancelling" || this.#parts.clock.now() >= attempt.deadline;
     return { lease_ms: this.#ttlMs, cancel: stopping ? { grace_ms: attempt.graceMs } : null };
@@ -268,6 +283,7 @@ export class Dispatcher {
     await this.#parts.store.grantGrace({ now: this.#parts.clock.now(), ttlMs: this.#ttlMs });
     point("recovery.middle");
     await this.reap();
+    this.#recovered = true;
   }
 
   watch(onDefect: (error: unknown) => void): void {
@@ -301,8 +317,11 @@ export class Dispatcher {
     return applied.attempt;
   }
 
-  #settle({ attempt, moved, told }: Applied): void {
+  #settle({ attempt, job, moved, told }: Applied): void {
     if (!moved) return;
+    const known = attempt.runner === null ? undefined : this.#runners.get(attempt.runner);
+    const runnerKind = known?.register.runner_kind ?? null;
+    this.#parts.observer.moved({ attempt, job, runnerKind, now: this.#parts.clock.now() });
     if (told) this.#parts.signals.wake(OUTBOX_TOPIC);
     this.#parts.signals.wake(eventsTopic(attempt.id));
     if (isTerminal(attempt.state)) this.#parts.onEnd(attempt);

@@ -16,6 +16,7 @@ import {
 import { allowed } from "../audit/chain.ts";
 import type { Core } from "../core/core.ts";
 import type { CoreParts } from "../core/parts.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import { check } from "./check.ts";
 import { whoAsks } from "./identity.ts";
 import { streamRun } from "./event-stream.ts";
@@ -23,6 +24,7 @@ import { IN_LINES, sendJson, sendResponse } from "./reply.ts";
 
 export interface ClientRouteParts extends CoreParts {
   readonly core: Core;
+  readonly metrics: Metrics;
 }
 
 const RUN_ID = /^run_[0-9a-hjkmnp-tv-z]{26}$/;

@@ -5,6 +5,7 @@ import { eventsTopic } from "../execution/dispatcher.ts";
 import type { Signals } from "../execution/signals.ts";
 import type { Store } from "../store/store.ts";
 import { pull } from "./pull.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import { line, NDJSON } from "./reply.ts";
 
 const PAGE = 200;
@@ -12,6 +13,7 @@ const PAGE = 200;
 export interface StreamParts {
   readonly store: Store;
   readonly signals: Signals;
+  readonly metrics: Pick<Metrics, "streamOpened">;
 }
 
 export interface StreamRequest {
@@ -27,6 +29,7 @@ export async function streamRun(
 ): Promise<void> {
   const { signals, store } = parts;
   const { raw } = reply.hijack();
+  raw.once("close", parts.metrics.streamOpened("ndjson"));
   raw.writeHead(200, { "content-type": NDJSON, "cache-control": "no-store" });
   const { runId: attemptId } = request;
   let { after } = request;

@@ -4,11 +4,13 @@ import { AimError, JOURNAL_PAGE, JOURNAL_PAGE_MAX, ROUTES, type Principal } from
 import { createJournals, type JournalParts } from "../core/journal.ts";
 import { requireJob } from "../core/rights.ts";
 import { whoAsks, whoAsksNow } from "./identity.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import { jobIdOf } from "./job-routes.ts";
 import type { JournalStreams } from "./journal-stream.ts";
 import { sendJson } from "./reply.ts";
 
 export interface JournalRouteParts extends JournalParts {
+  readonly metrics: Metrics;
   readonly journalStreams: JournalStreams;
 }
 
@@ -41,6 +43,7 @@ export function addJournalRoutes(app: FastifyInstance, parts: JournalRouteParts)
     const leave = parts.journalStreams.admit(principal);
     try {
       const { raw } = reply.hijack();
+      raw.once("close", parts.metrics.streamOpened("sse"));
       const whoNow = whoAsksNow(request);
       await parts.journalStreams.serve({ whoNow, jobId, after: cursor, runId, raw });
     } finally {

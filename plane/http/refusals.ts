@@ -59,7 +59,11 @@ export function traceRefusals(app: FastifyInstance, parts: Parts): void {
   app.addHook("onClose", async () => void (await Promise.all(pending)));
 }
 
-function nameOf({ method, routeOptions }: FastifyRequest): readonly [string, Action | null] | [] {
+/** Name of the route in the route table and its action; empty for what is none. */
+export function nameOf({
+  method,
+  routeOptions,
+}: FastifyRequest): readonly [string, Action | null] | [] {
   return NAME_OF.get(`${method} ${routeOptions.url ?? ""}`) ?? [];
 }
 

@@ -31,6 +31,7 @@ import { addJournalRoutes, type JournalRouteParts } from "./journal-routes.ts";
 import { IN_LINES, sendProblem } from "./reply.ts";
 import { traceRefusals } from "./refusals.ts";
 import { LOCAL_GUARD, type RunnerGuard } from "./runner-guard.ts";
+import { addTelemetryRoutes, measureRequests } from "./telemetry-routes.ts";
 import { addRunnerRoutes, type RunnerRouteParts } from "./runner-routes.ts";
 import { clientErrorHandler, endStalledBodies, SERVER_BOUNDS } from "./slow-requests.ts";
 import { addTokenRoutes, addUserRoutes } from "./user-routes.ts";
@@ -84,6 +85,7 @@ export function createServer(
     done(null, bytes),
   );
   traceRefusals(app, parts);
+  measureRequests(app, parts.metrics);
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply));
   app.setNotFoundHandler((request, reply) =>
     sendProblem(Object.assign(new Error("no route"), { statusCode: 404 }), request, reply),
@@ -126,6 +128,7 @@ function addClientFace(app: FastifyInstance, face: "local" | ClientFace, parts: 
   addJournalRoutes(app, parts);
   addFleetRoutes(app, parts);
   addAuditRoutes(app, parts);
+  addTelemetryRoutes(app, parts);
   const limits = face === "local" ? NO_LIMITS : parts.limits;
   addLoginRoutes(app, { logins: parts.logins, limits }, cookie);
   addApprovalRoutes(app, parts);

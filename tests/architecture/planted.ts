@@ -45,6 +45,9 @@ export const PLANTED: Readonly<Record<string, Readonly<Record<string, string>>>>
   "only-http-speaks-fastify": {
     "plane/core/serving.ts": `import "fastify";\n`,
   },
+  "only-telemetry-speaks-to-monitors": {
+    "plane/execution/counting.ts": `import "prom-client";\n`,
+  },
   "decisions-know-no-machinery": {
     "plane/execution/step.ts": `import "node:fs";\n`,
   },

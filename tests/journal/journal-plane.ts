@@ -9,6 +9,8 @@ import { createClock } from "../../plane/base/clock.ts";
 import { mayStillRead } from "../../plane/core/rights.ts";
 import { Dispatcher, eventsTopic } from "../../plane/execution/dispatcher.ts";
 import { createInspections } from "../../plane/execution/inspections.ts";
+import { createMetrics } from "../../plane/telemetry/metrics.ts";
+import { observers } from "../../plane/execution/observer.ts";
 import { createSignals } from "../../plane/execution/signals.ts";
 import { LOCAL_PRINCIPAL } from "../../plane/http/identity.ts";
 import { createJournalFeeds } from "../../plane/http/journal-feed.ts";
@@ -70,6 +72,7 @@ export async function openJournalPlane(options: JournalPlaneOptions = {}): Promi
     digest: sha256,
     sizeOf: async () => 0,
     leaseTtlMs: 3_600_000,
+    observer: observers([], () => undefined),
     onEnd: () => undefined,
     ...(options.limits === undefined ? {} : { journalLimits: options.limits }),
   });
@@ -80,8 +83,12 @@ export async function openJournalPlane(options: JournalPlaneOptions = {}): Promi
     stillMay: options.stillMay?.(store) ?? mayStillRead(store),
     ...(options.streams === undefined ? {} : { limits: options.streams }),
   });
+  const metrics = createMetrics({
+    now: clock.now,
+    read: () => store.readGauges({ heardSince: 0 }),
+  });
   const server = await openIdentifiedServer(options.principals ?? (() => LOCAL_PRINCIPAL), (app) =>
-    addJournalRoutes(app, { store, clock, journalStreams }),
+    addJournalRoutes(app, { store, clock, journalStreams, metrics }),
   );
   const { url } = server;
 

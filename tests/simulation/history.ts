@@ -4,6 +4,7 @@ import type { Clock } from "../../plane/base/clock.ts";
 import { formatTimestamp } from "../../plane/base/clock.ts";
 import type { Attempt } from "../../plane/execution/attempt.ts";
 import { Dispatcher } from "../../plane/execution/dispatcher.ts";
+import { observers } from "../../plane/execution/observer.ts";
 import { createInspections } from "../../plane/execution/inspections.ts";
 import { createSignals } from "../../plane/execution/signals.ts";
 import { sha256 } from "../../plane/store/blobs.ts";
@@ -81,6 +82,7 @@ export async function runHistory({ seed, path, jobs }: Settings): Promise<Histor
 function createPlane(store: Store, timeline: Timeline): Dispatcher {
   const clock: Clock = { now: timeline.now, timestamp: () => formatTimestamp(timeline.now()) };
   return new Dispatcher({
+    observer: observers([], () => undefined),
     store,
     clock,
     signals: createSignals(),

@@ -32,6 +32,8 @@ export interface Applied {
   readonly moved: boolean;
   /** A callback is to be told. */
   readonly told: boolean;
+  /** Of an attempt that started or ended; null where it was not read. */
+  readonly job: Job | null;
 }
 
 /** Answers null when there is no such attempt. */
@@ -52,14 +54,14 @@ export async function applyTo(write: Write, use: ApplyStep, before: Attempt): Pr
   if (!decision.ok && decision.late && use.command.do === "complete")
     await keepLate(write, before, use);
   const stays = Object.keys(decision.changes).length === 0;
-  if (stays) return { attempt: before, code, moved: false, told: false };
+  if (stays) return { attempt: before, code, moved: false, told: false, job: null };
   let after: Attempt = { ...before, ...decision.changes };
   const name = eventOfMove(before.state, after.state);
   const job = name === null ? null : await readJob(write, after.jobId);
   if (job !== null && isTerminal(after.state)) after = await close(write, { ...use, job }, after);
   await writeGuarded(write, before, after);
   const told = await tellCallbacks(write, { name, attempt: after, job, now: use.now });
-  return { attempt: after, code, moved: after.state !== before.state, told };
+  return { attempt: after, code, moved: after.state !== before.state, told, job };
 }
 
 async function writeGuarded(write: Write, before: Attempt, after: Attempt): Promise<void> {

@@ -15,6 +15,7 @@ import {
   replayDelivery,
   settleDelivery,
 } from "./deliveries.ts";
+import { readGauges } from "./gauges.ts";
 import { grantGrace } from "./grant-grace.ts";
 import {
   isAccepted,
@@ -119,6 +120,7 @@ export const READS = {
   readBundle,
   readEvents,
   readExecution,
+  readGauges,
   readJob,
   readJournal,
   readJournalNames,
