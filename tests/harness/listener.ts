@@ -29,3 +29,9 @@ export async function openListener(): Promise<Listener> {
     },
   };
 }
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  await using listener = await openListener();
+  return listener.port;
+}

@@ -1,8 +1,6 @@
 // A plane that hears runners over TLS, and what a runner on another machine is given.
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Registered } from "@aim/contract";
@@ -10,6 +8,7 @@ import { openTokenKey } from "../../plane/auth/token-key.ts";
 import { createRunnerTokens, type RunnerTokens } from "../../plane/auth/tokens.ts";
 import { createPlaneClient, type PlaneClient } from "../../runner/plane-client.ts";
 import { makeCertificates, type Certificates } from "../harness/certificates.ts";
+import { freePort } from "../harness/listener.ts";
 import { makeFolder, startPlane, type TestPlane } from "../harness/plane.ts";
 import { aRegister } from "../harness/scripted-runner.ts";
 
@@ -24,16 +23,6 @@ export interface RemotePlane extends TestPlane {
   readonly tokenFor: (name: string, jobTypes?: readonly string[]) => string;
   /** A client that has no token of its own but what it is told. */
   readonly clientFor: (token: () => string | null, ca?: string) => PlaneClient;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }
 
 export async function startRemotePlane(): Promise<RemotePlane> {
