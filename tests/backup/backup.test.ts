@@ -17,7 +17,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isTerminal, type BackupReport } from "@aim/contract";
 import { auditLine, createClient, verifyAudit, type Client } from "@aim/sdk";
-import { SPEC } from "../store/samples.ts";
+import { INPUTS, SPEC } from "../store/samples.ts";
 import { makeFolder, startPlane, until, type TestPlane } from "../harness/plane.ts";
 import { startPostgres } from "../harness/postgres.ts";
 import { joinRunner, part, reportOf, type ScriptedRunner } from "../harness/scripted-runner.ts";
@@ -26,21 +26,6 @@ const AIMD = fileURLToPath(new URL("../../plane/main.ts", import.meta.url));
 const NO_RUNNER = ["--no-runner"];
 const RUNNERS = 3;
 const JOBS = 150;
-
-const INPUTS = {
-  playbook: "project/site.yml",
-  inventory: ["project/hosts.ini"],
-  hosts: ["one"],
-  variables: {},
-  progress_mode: "detail",
-  credential_slots: [],
-  tags: [],
-  skip_tags: [],
-  forks: 5,
-  user: null,
-  become: false,
-  operation_result: null,
-};
 
 function aimd(...args: readonly string[]) {
   return spawnSync(process.execPath, [AIMD, ...args], { encoding: "utf8" });

@@ -30,13 +30,8 @@ export async function openListener(): Promise<Listener> {
   };
 }
 
-/** A port on loopback that nobody holds right now. */
+/** A port that was free a moment ago. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
+  await using listener = await openListener();
+  return listener.port;
 }

@@ -29,6 +29,22 @@ export const SPEC: JobSpec = {
   diagnostics: "off",
 };
 
+/** What a job that names a playbook of its bundle says. */
+export const INPUTS = {
+  playbook: "project/site.yml",
+  inventory: ["project/hosts.ini"],
+  hosts: ["one"],
+  variables: {},
+  progress_mode: "detail",
+  credential_slots: [] as readonly string[],
+  tags: [],
+  skip_tags: [],
+  forks: 5,
+  user: null,
+  become: false,
+  operation_result: null,
+} as const;
+
 /** Sees everything. */
 export const ALL_JOBS = { customers: null, ownIn: [], principal: "local" } as const;
 

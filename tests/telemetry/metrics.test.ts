@@ -3,17 +3,18 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { createMetrics } from "../../plane/telemetry/metrics.ts";
+import { freePort } from "../harness/listener.ts";
 import { startPlane, until } from "../harness/plane.ts";
 import { executeAll, joinRunner, part, prepareAll, reportOf } from "../harness/scripted-runner.ts";
 import { call } from "../harness/wire.ts";
 
 const DASHBOARD = fileURLToPath(new URL("../../deploy/dashboards/aim.json", import.meta.url));
-const PORT = 18_472;
 
 test("a run shows in the metrics, and strangers do not see them", async () => {
+  const address = `127.0.0.1:${await freePort()}`;
   await using plane = await startPlane({
     runner: false,
-    arguments: ["--no-runner", "--listen", `127.0.0.1:${PORT}`],
+    arguments: ["--no-runner", "--listen", address],
   });
   const { socketPath } = plane;
   const [prepared] = await prepareAll(plane, [
@@ -41,8 +42,8 @@ test("a run shows in the metrics, and strangers do not see them", async () => {
   expect(text).toMatch(/aim_http_request_seconds_count\{route="complete",status="200"\} 1/);
   const labels = new Set([...text.matchAll(/="([^"]*)"/g)].map(([, value]) => value));
   expect(["acme", "site", "one", "tool.log", id].filter((typed) => labels.has(typed))).toEqual([]);
-  expect((await fetch(`http://127.0.0.1:${PORT}/metrics`)).status).toBe(401);
-  const ready = await fetch(`http://127.0.0.1:${PORT}/readyz`);
+  expect((await fetch(`http://${address}/metrics`)).status).toBe(401);
+  const ready = await fetch(`http://${address}/readyz`);
   expect([ready.status, await ready.json()]).toEqual([200, { ready: true, why: null }]);
 });
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { startPlane, until } from "../harness/plane.ts";
 import { joinRunner, reportOf } from "../harness/scripted-runner.ts";
-import { SPEC } from "../store/samples.ts";
+import { INPUTS, SPEC } from "../store/samples.ts";
 
 interface SentSpan {
   readonly traceId: string;
@@ -69,20 +69,7 @@ test("a job's stages arrive as one trace with the ids of whoever ordered it", as
       node_run_id: "noderun-1",
       source: { bundle_digest },
       destructive: true,
-      inputs: {
-        playbook: "project/site.yml",
-        inventory: ["project/hosts.ini"],
-        hosts: ["one"],
-        variables: {},
-        progress_mode: "detail",
-        credential_slots: [],
-        tags: [],
-        skip_tags: [],
-        forks: 5,
-        user: null,
-        become: false,
-        operation_result: null,
-      },
+      inputs: INPUTS,
     },
   });
   const grant = await runner.takeOne();
