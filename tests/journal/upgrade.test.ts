@@ -86,7 +86,7 @@ test("an upgrade keeps every event and all usage, and claims no history that was
       ["live", EVENTS, false],
       null,
     ]);
-    expect(await store.readUsage({ after: 0, limit: 10 })).toMatchObject([
+    expect(await store.readUsage({ after: 0, limit: 10, customers: null })).toMatchObject([
       { cursor: 7, attempt_id: idOf("run", 0), artifact_bytes: 2 },
     ]);
     await store.close();
