@@ -300,7 +300,8 @@ export type {
   RunRequest,
 } from "./request.ts";
 export { ROUTES, pathOf } from "./routes.ts";
-export type { Route, RouteName } from "./routes.ts";
+export type { RouteName } from "./routes.ts";
+export type { Route } from "./route.ts";
 export {
   ARTIFACT_PATH_PATTERN,
   ArtifactFileSchema,

@@ -41,7 +41,8 @@ import {
   RESPONSE_SCHEMAS,
   RunStatusSchema,
 } from "./operations.ts";
-import { ROUTES, type Route, type RouteName } from "./routes.ts";
+import type { Route } from "./route.ts";
+import { ROUTES, type RouteName } from "./routes.ts";
 import {
   ClaimRequestSchema,
   CompletionSchema,

@@ -1,15 +1,6 @@
 // Every route of the plane, for servers, clients and the rights matrix.
-import type { Action } from "./access.ts";
-
-export interface Route {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  readonly path: string;
-  /** `client`: the public socket. `local`: the public socket, only where it is a local one. `runner`: the runners' socket. */
-  readonly face: "client" | "local" | "runner";
-  /** What a principal must be allowed to do; null for a route that asks nobody. A handler may ask for more. */
-  readonly action: Action | null;
-  readonly does: string;
-}
+import type { Route } from "./route.ts";
+import { RUNNER_ROUTES } from "./runner-routes.ts";
 
 export const ROUTES = {
   operations: {
@@ -341,76 +332,7 @@ export const ROUTES = {
     action: "delivery.write",
     does: "sends a delivery that was given up once more",
   },
-  register: {
-    method: "POST",
-    path: "/runner/v1/runners",
-    face: "runner",
-    action: "runner.work",
-    does: "a runner says what it is and can",
-  },
-  claim: {
-    method: "POST",
-    path: "/runner/v1/claims",
-    face: "runner",
-    action: "runner.work",
-    does: "takes the next attempt or inspection, or 204",
-  },
-  heartbeat: {
-    method: "POST",
-    path: "/runner/v1/attempts/:run_id/heartbeats",
-    face: "runner",
-    action: "runner.work",
-    does: "extends the lease, learns of a stop",
-  },
-  move: {
-    method: "POST",
-    path: "/runner/v1/attempts/:run_id/state",
-    face: "runner",
-    action: "runner.work",
-    does: "moves the attempt on",
-  },
-  events: {
-    method: "POST",
-    path: "/runner/v1/attempts/:run_id/events",
-    face: "runner",
-    action: "runner.work",
-    does: "stores a batch of events",
-  },
-  take: {
-    method: "POST",
-    path: "/runner/v1/attempts/:run_id/credentials",
-    face: "runner",
-    action: "runner.work",
-    does: "takes the caller's credentials, once",
-  },
-  upload: {
-    method: "PUT",
-    path: "/runner/v1/attempts/:run_id/artifacts/:sha256",
-    face: "runner",
-    action: "runner.work",
-    does: "stores the bytes of one artifact",
-  },
-  complete: {
-    method: "POST",
-    path: "/runner/v1/attempts/:run_id/completion",
-    face: "runner",
-    action: "runner.work",
-    does: "ends the attempt",
-  },
-  blob: {
-    method: "GET",
-    path: "/runner/v1/blobs/:sha256",
-    face: "runner",
-    action: "runner.work",
-    does: "the bytes of one reviewed file",
-  },
-  inspected: {
-    method: "POST",
-    path: "/runner/v1/inspections/:inspection_id",
-    face: "runner",
-    action: "runner.work",
-    does: "answers an inspection",
-  },
+  ...RUNNER_ROUTES,
 } as const satisfies Record<string, Route>;
 export type RouteName = keyof typeof ROUTES;
 
