@@ -51,6 +51,10 @@ const ofRun = (name: RouteName): Row => ({
   about: "job",
   send: ({ run }, { artifact }) => get(pathOf(name, { run_id: run, sha256: artifact })),
 });
+const ofJob = (name: RouteName): Row => ({
+  about: "job",
+  send: ({ job }) => get(pathOf(name, { job_id: job })),
+});
 
 const request = (customer: string) => ({ customer, playbook: "site", hosts: ["one"] });
 const normalized = {
@@ -105,11 +109,20 @@ export const ROWS: Readonly<Record<string, Row>> = {
     },
   },
   jobList: { ...plain("jobList"), about: "jobs", shown: ({ job }) => job },
-  job: { about: "job", send: ({ job }) => get(pathOf("job", { job_id: job })) },
+  job: ofJob("job"),
+  journal: ofJob("journal"),
+  journalSnapshot: ofJob("journalSnapshot"),
+  // An ended job's stream ends; the retry below would keep it open.
+  journalStream: ofJob("journalStream"),
   jobCancel: { about: "job", send: ({ job }) => post(pathOf("jobCancel", { job_id: job })) },
   jobRetry: {
     about: "job",
     send: ({ job }) => post(pathOf("jobRetry", { job_id: job }), { idempotency_key: "again" }),
+  },
+  // Of a job that has not ended: whoever may delete it is told so, and it stays for the others.
+  jobDelete: {
+    about: "job",
+    send: ({ held }) => ({ ...post(pathOf("jobDelete", { job_id: held })), method: "DELETE" }),
   },
   sourceUpload: {
     about: "anywhere",
@@ -133,6 +146,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
     about: "platform",
     send: (_, { runner }) => post(pathOf("runnerDrain", { runner_instance_id: runner })),
   },
+  auditList: { ...plain("auditList"), about: "platform" },
+  auditHead: { ...plain("auditHead"), about: "platform" },
   openapi: plain("openapi"),
   health: { ...plain("health"), about: "open" },
   login: {

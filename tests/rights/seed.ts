@@ -22,6 +22,8 @@ export const WHICH = ["own", "other", "foreign", "missing"] as const;
 export interface Things {
   readonly job: string;
   readonly run: string;
+  /** A job that a runner holds. */
+  readonly held: string;
   readonly revision: string;
   readonly user: string;
   readonly token: string;
@@ -46,7 +48,12 @@ export interface Seeded {
   readonly bystander: string;
 }
 
-const EVERYWHERE: ReadonlySet<Role> = new Set(["platform-admin"]);
+/** Who asks, and with which roles. What belongs to no customer is open to an auditor of all customers only. */
+const ASKERS: readonly (readonly [string, readonly GrantedRole[]])[] = [
+  ...ROLES.map((name) => [name, [role(name, name === "platform-admin" ? null : HOME)]] as const),
+  ["auditor of all", [role("auditor", null)]],
+  ["none", []],
+];
 
 export async function seed(stateDir: string): Promise<Seeded> {
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
@@ -72,15 +79,15 @@ async function fill(store: Store, stateDir: string): Promise<Seeded> {
   const missing: Things = {
     job: newId("job"),
     run: newId("run"),
+    held: newId("job"),
     revision: sha256("missing"),
     user: newId("usr"),
     token: newId("pat"),
     customer: "nowhere",
   };
   const askers: Asker[] = [];
-  for (const name of [...ROLES, "none"] as const) {
-    const roles = name === "none" ? [] : [role(name, EVERYWHERE.has(name) ? null : HOME)];
-    const user = await userWith(store, `the-${name}`, roles);
+  for (const [name, roles] of ASKERS) {
+    const user = await userWith(store, `the-${name.replaceAll(" ", "-")}`, roles);
     const own = await thingsOf(store, user.id, HOME);
     askers.push({ ...user, name, roles, things: { own, other, foreign, missing } });
   }
@@ -118,9 +125,10 @@ async function userWith(store: Store, name: string, roles: readonly GrantedRole[
   return { id, cookie: await open(), spareCookie: await open() };
 }
 
-/** An ended job with evidence, a revision that waits, and a token. */
+/** An ended job with evidence, one under way, a revision that waits, and a token. */
 async function thingsOf(store: Store, owner: string, customer: string): Promise<Things> {
   const { job, run } = await endedJob(store, owner, customer);
+  const held = await claimedJob(store, owner, customer);
   const now = Date.now();
   const revision = sha256(`${owner} ${customer}`);
   const review = canonicalJson({ job_type: SPEC.job_type, approval: { required: true, by: null } });
@@ -153,12 +161,12 @@ async function thingsOf(store: Store, owner: string, customer: string): Promise<
     lastUsed: null,
     revoked: null,
   });
-  return { job, run, revision, user: owner, token, customer };
+  return { job, run, held: held.job, revision, user: owner, token, customer };
 }
 
-async function endedJob(store: Store, owner: string, customer: string) {
+async function claimedJob(store: Store, owner: string, customer: string) {
   const now = Date.now();
-  const key = `key ${owner}`;
+  const key = newId("job");
   const spec = { ...SPEC, customer, idempotency_key: key };
   const job = { ...aJob(key), customer, owner, spec, created: now };
   await store.saveBundle({ customer, digest: DIGEST, files: [] });
@@ -166,7 +174,12 @@ async function endedJob(store: Store, owner: string, customer: string) {
   await store.createJob({ job, attempt, revision: null });
   const claim = { runner: "rnr_1", claimId: newId("clm"), ttlMs: HOUR, now };
   const claimed = await store.claimNext({ ...claim, jobTypes: [SPEC.job_type] });
-  const attemptId = claimed?.attempt.id ?? "";
+  return { job: job.id, run: claimed?.attempt.id ?? "" };
+}
+
+async function endedJob(store: Store, owner: string, customer: string) {
+  const { job, run: attemptId } = await claimedJob(store, owner, customer);
+  const now = Date.now();
   for (const to of ["preparing", "running", "finalizing"] as const) {
     await store.applyStep({ attemptId, command: { do: "move", epoch: 1, to }, now });
   }
@@ -181,5 +194,5 @@ async function endedJob(store: Store, owner: string, customer: string) {
     completion: { ...completion, manifest },
     manifestDigest: sha256(canonicalJson(manifest)),
   });
-  return { job: job.id, run: attemptId };
+  return { job, run: attemptId };
 }
