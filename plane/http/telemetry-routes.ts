@@ -1,7 +1,9 @@
 // What a monitor asks: the metrics, and whether this plane is ready. Measures every answered request as well.
 import type { FastifyInstance } from "fastify";
-import { ROUTES, type Readiness } from "@aim/contract";
+import { AimError, ROUTES, type Readiness } from "@aim/contract";
+import { can } from "../auth/can.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { whoAsks } from "./identity.ts";
 import { nameOf } from "./refusals.ts";
 import { sendJson } from "./reply.ts";
 
@@ -24,9 +26,11 @@ export function measureRequests(app: FastifyInstance, metrics: Metrics): void {
 
 export function addTelemetryRoutes(app: FastifyInstance, parts: TelemetryRouteParts): void {
   const { metrics } = parts;
-  app.get(ROUTES.metrics.path, async (_, reply) =>
-    reply.type(metrics.contentType).send(await metrics.text()),
-  );
+  app.get(ROUTES.metrics.path, async (request, reply) => {
+    // They tell of every customer at once.
+    if (!can(whoAsks(request), "metrics.read")) throw new AimError("not_permitted");
+    return reply.type(metrics.contentType).send(await metrics.text());
+  });
 
   app.get(ROUTES.ready.path, async (_, reply) => {
     const readiness = await readinessOf(parts);

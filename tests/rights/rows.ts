@@ -150,6 +150,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
   auditHead: { ...plain("auditHead"), about: "platform" },
   openapi: plain("openapi"),
   health: { ...plain("health"), about: "open" },
+  ready: { ...plain("ready"), about: "open" },
+  metrics: { ...plain("metrics"), about: "platform" },
   login: {
     about: "open",
     send: ({ user }) => post(pathOf("login"), { name: user, password: "not it at all" }),

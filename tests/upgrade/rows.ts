@@ -46,7 +46,7 @@ const attempt = (id: string, fields: Row): Row => ({
   remote_work: "started",
   epoch: 1,
   runner: RUNNER,
-  claim_id: `clm_${"1".repeat(26)}`,
+  claim_id: `clm_${id.slice(-26)}`,
   lease_expires_ms: AT + 30_000,
   deadline_ms: AT + 60_000,
   grace_ms: 5_000,

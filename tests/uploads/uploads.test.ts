@@ -174,7 +174,8 @@ test("an upload that was refused may begin anew", async () => {
 test("the largest chunk is taken, a larger one and an artifact beyond the limit are refused", async () => {
   const { grant, send, end } = await take();
   const large = big("l", UPLOAD_CHUNK_BYTES_MAX + 1);
-  const tooLarge = { code: "request_too_large" };
+  // A server that refuses a body may close while it is still being sent.
+  const tooLarge = { code: expect.stringMatching(/^(request_too_large|EPIPE|ECONNRESET)$/) };
   await expect(send(large, 0, UPLOAD_CHUNK_BYTES_MAX + 1)).rejects.toMatchObject(tooLarge);
   const { sha256 } = part("x", "x").file;
   const { attempt_id: id, epoch } = grant;
