@@ -1,10 +1,11 @@
 // The audit: who did what or was refused it, as rows that are chained by their hashes, and the sealed head of the chain.
 import { Type, type Static } from "typebox";
-import { ACTION_NAMES, PRINCIPAL_KINDS, type Action } from "./access.ts";
+import { ACTION_NAMES, PRINCIPAL_KINDS, RoleSchema, type Action } from "./access.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import { PROBLEM_CODES } from "./errors.ts";
 import {
   AttemptIdSchema,
+  CatalogIdSchema,
   EventIdSchema,
   JobIdSchema,
   RunnerInstanceIdSchema,
@@ -54,6 +55,24 @@ export const AuditDetailSchema = Type.Object(
     slots: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 16 })),
     /** A backup that holds the installation's keys. */
     with_keys: Type.Optional(Type.Boolean()),
+    /** Roles that a user or a token was given. `narrowed` where only for some job types. */
+    roles: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            role: RoleSchema,
+            customer: Type.Union([CatalogIdSchema, Type.Null()]),
+            narrowed: Type.Boolean(),
+          },
+          closed,
+        ),
+        { maxItems: 100 },
+      ),
+    ),
+    /** A user was disabled, or enabled again. */
+    disabled: Type.Optional(Type.Boolean()),
+    /** Execution was switched on or off. */
+    enabled: Type.Optional(Type.Boolean()),
     /** Refusals of nobody in particular that came too fast to be written one by one before this row. */
     unrecorded: Type.Optional(Type.Integer({ minimum: 1 })),
   },

@@ -8,6 +8,7 @@ import {
   type AuditFacts,
   type AuditObject,
   type AuditRow,
+  type GrantedRole,
   type Principal,
 } from "@aim/contract";
 import { formatTimestamp } from "../base/clock.ts";
@@ -58,6 +59,13 @@ interface Doing {
   readonly what: AuditObject;
   readonly detail?: AuditDetail;
   readonly now: number;
+}
+
+/** Roles as the audit tells of them: job types are free text, so that only whether there are any is told. */
+export function toldRoles(roles: readonly GrantedRole[]): NonNullable<AuditDetail["roles"]> {
+  return roles.map(({ role, customer, job_types }) => {
+    return { role, customer, narrowed: job_types !== null };
+  });
 }
 
 /** The entry for what somebody does and may do. */

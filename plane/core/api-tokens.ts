@@ -8,6 +8,7 @@ import {
   type Principal,
   type TokenView,
 } from "@aim/contract";
+import { allowed, toldRoles, type AuditEntry } from "../audit/chain.ts";
 import { can } from "../auth/can.ts";
 import { heldOf } from "../auth/grants.ts";
 import { hashOf, idOfApiToken, newApiToken, sameHash } from "../auth/secrets.ts";
@@ -25,11 +26,11 @@ export interface ApiTokens {
 }
 
 export function createApiTokens(parts: AccessParts): ApiTokens {
-  const { store, clock } = parts;
+  const { store } = parts;
   return {
     make: (who, wish) =>
       wish.service === undefined
-        ? makeUserToken(parts, who, wish)
+        ? makeUserToken(parts, who, { ...wish, route: "tokenCreate" })
         : makeServiceToken(parts, who, { ...wish, service: wish.service }),
     list: async (who) => {
       const userId = isAdmin(who) ? null : who.id;
@@ -39,7 +40,7 @@ export function createApiTokens(parts: AccessParts): ApiTokens {
       const found = await store.readToken({ id });
       const own = found !== null && found.token.userId === who.id;
       if (!own && (found === null || !isAdmin(who))) throw new AimError("not_found");
-      await store.revokeToken({ id, now: clock.now() });
+      await store.revokeToken({ id, ...revoking(parts, who, { id, route: "tokenRevoke" }) });
     },
   };
 }
@@ -52,11 +53,11 @@ function isAdmin(who: Principal): boolean {
 export async function makeUserToken(
   parts: AccessParts,
   who: Principal,
-  wish: NewToken,
+  wish: NewToken & { readonly route: "tokenCreate" | "login" },
 ): Promise<MadeToken> {
   // A token makes no token: it would outlive the one that was revoked.
   if (who.kind !== "user") throw new AimError("not_permitted");
-  return keep(parts, { ...wish, roles: within(wish.roles ?? who.roles, who), of: who.id });
+  return keep(parts, who, { ...wish, roles: within(wish.roles ?? who.roles, who), of: who.id });
 }
 
 /** A service is nobody: its tokens outlive whoever made them. */
@@ -67,7 +68,8 @@ async function makeServiceToken(
 ): Promise<MadeToken> {
   if (!isAdmin(who) || who.kind === "token") throw new AimError("not_permitted");
   if (wish.roles === undefined) throw new AimError("invalid_request", "/roles");
-  return keep(parts, { ...wish, roles: within(wish.roles, who), of: null });
+  const roles = within(wish.roles, who);
+  return keep(parts, who, { ...wish, roles, of: null, route: "tokenCreate" });
 }
 
 function within(wanted: readonly GrantedRole[], who: Principal): readonly GrantedRole[] {
@@ -77,16 +79,15 @@ function within(wanted: readonly GrantedRole[], who: Principal): readonly Grante
   return wanted;
 }
 
-interface Wanted extends NewToken {
-  readonly roles: GrantedRole[];
+interface Wanted extends Omit<NewToken, "roles"> {
+  readonly roles: readonly GrantedRole[];
   /** The user that has it; null for a service. */
   readonly of: string | null;
+  /** By which it is made. */
+  readonly route: "tokenCreate" | "login";
 }
 
-async function keep(
-  parts: AccessParts,
-  wish: Omit<Wanted, "roles"> & { readonly roles: readonly GrantedRole[] },
-): Promise<MadeToken> {
+async function keep(parts: AccessParts, who: Principal, wish: Wanted): Promise<MadeToken> {
   const id = parts.newId("pat");
   const token = newApiToken(id);
   const created = Math.round(parts.clock.now());
@@ -102,7 +103,14 @@ async function keep(
     lastUsed: null,
     revoked: null,
   };
-  await parts.store.saveToken(stored);
+  const audit = allowed(who, {
+    action: wish.route === "login" ? "session.own" : "token.own",
+    customer: null,
+    what: { token_id: id, ...(wish.of === null ? {} : { user_id: wish.of }) },
+    detail: { route: wish.route, roles: toldRoles(wish.roles) },
+    now: created,
+  });
+  await parts.store.saveToken({ ...stored, audit });
   return { token, about: viewOf(stored) };
 }
 
@@ -134,9 +142,26 @@ export async function principalOfToken(
 }
 
 /** Ends the token that the request came with. */
-export async function revokeBearer(parts: AccessParts, text: string): Promise<void> {
+export async function revokeBearer(
+  parts: AccessParts,
+  who: Principal,
+  text: string,
+): Promise<void> {
   const found = await findGood(parts, text);
-  if (found !== null) await parts.store.revokeToken({ id: found.token.id, now: parts.clock.now() });
+  if (found === null) return;
+  const { id } = found.token;
+  await parts.store.revokeToken({ id, ...revoking(parts, who, { id, route: "logout" }) });
+}
+
+function revoking(
+  { clock }: AccessParts,
+  who: Principal,
+  { id, route }: { readonly id: string; readonly route: "tokenRevoke" | "logout" },
+): { readonly now: number; readonly audit: AuditEntry } {
+  const now = clock.now();
+  const action = route === "logout" ? "session.own" : "token.own";
+  const what = { token_id: id };
+  return { now, audit: allowed(who, { action, customer: null, what, detail: { route }, now }) };
 }
 
 function viewOf(token: StoredToken): TokenView {

@@ -6,6 +6,7 @@ import {
   type Review,
   type RevisionView,
 } from "@aim/contract";
+import { allowed } from "../audit/chain.ts";
 import { can } from "../auth/can.ts";
 import { formatTimestamp } from "../base/clock.ts";
 import type { StoredApproval } from "../store/uses/approvals.ts";
@@ -54,7 +55,9 @@ export function createApprovals(parts: ApprovalParts): Approvals {
     if (now >= found.expires) throw new AimError("revision_expired");
     const { customer, expires } = found;
     const by = { by: who.id, byName: who.name, approved: now };
-    await store.saveApproval({ revision, customer, expires, ...by });
+    const what = { revision };
+    const audit = allowed(who, { action: "revision.approve", customer, what, now });
+    await store.saveApproval({ revision, customer, expires, ...by, audit });
     return view(found);
   }
 

@@ -10,7 +10,9 @@ import {
   type JournalSnapshot,
   type Principal,
 } from "@aim/contract";
+import { allowed } from "../audit/chain.ts";
 import { formatTimestamp } from "../base/clock.ts";
+import type { Job } from "../execution/attempt.ts";
 import { captureOf } from "../journal/capture.ts";
 import { CHANGED, IGNORED, type Checkpoint } from "../journal/checkpoint.ts";
 import { addToMatrix, emptyMatrix, matrixOf, namesOfMatrix } from "../journal/matrix.ts";
@@ -52,10 +54,11 @@ async function requireRight(
   parts: JournalParts,
   who: Principal,
   of: { readonly jobId: string; readonly action: "job.read" | "job.delete" },
-): Promise<void> {
+): Promise<Job> {
   const found = await parts.store.readJob({ jobId: of.jobId });
   if (found === null) throw new AimError("not_found");
   requireJob(who, of.action, found.job);
+  return found.job;
 }
 
 async function page(
@@ -196,7 +199,10 @@ async function readMatrix(
 }
 
 async function remove(parts: JournalParts, who: Principal, jobId: string): Promise<void> {
-  await requireRight(parts, who, { jobId, action: "job.delete" });
-  const code = await parts.store.deleteJob({ jobId, now: parts.clock.now() });
+  const action = "job.delete";
+  const { customer } = await requireRight(parts, who, { jobId, action });
+  const now = parts.clock.now();
+  const audit = allowed(who, { action, customer, what: { job_id: jobId }, now });
+  const code = await parts.store.deleteJob({ jobId, now, audit });
   if (code !== null) throw new AimError(code);
 }

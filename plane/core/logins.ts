@@ -1,18 +1,13 @@
 // Coming in: a password for a session or a token, a one-time code for a password, and who a session or a token is.
-import {
-  AimError,
-  type LoggedIn,
-  type Login,
-  type PasswordChange,
-  type Principal,
-  type Setup,
-} from "@aim/contract";
+import type { LoggedIn, Login, PasswordChange, Principal, RouteName, Setup } from "@aim/contract";
+import { allowed, type AuditEntry } from "../audit/chain.ts";
 import { checkPassword } from "../auth/passwords.ts";
 import { hashOf, newSessionId, newSetupCode } from "../auth/secrets.ts";
 import { formatTimestamp } from "../base/clock.ts";
 import type { StoredUser } from "../store/uses/users.ts";
 import { SESSION_IDLE_MS, SESSION_MS, SETUP_CODE_MS, TOUCH_MS, type LoginParts } from "./access.ts";
 import { makeUserToken, principalOfToken, revokeBearer } from "./api-tokens.ts";
+import { NotTheirs } from "./rights.ts";
 
 const FIRST_ROLES: Principal["roles"] = [
   { role: "platform-admin", customer: null, job_types: null },
@@ -30,7 +25,7 @@ export interface Logins {
   /** `replaces` is the session that the same browser has now. Throws login_refused, whatever is wrong. */
   readonly login: (login: Login, replaces: string | null) => Promise<Entered>;
   readonly setup: (setup: Setup, replaces: string | null) => Promise<Entered>;
-  readonly logout: (brought: Brought) => Promise<void>;
+  readonly logout: (who: Principal, brought: Brought) => Promise<void>;
   readonly changePassword: (who: Principal, change: PasswordChange) => Promise<void>;
   /** Null for a session or token that is unknown or over, or whose user is disabled. */
   readonly identify: (brought: Brought) => Promise<Principal | null>;
@@ -46,21 +41,23 @@ export function createLogins(parts: LoginParts): Logins {
   async function login(wish: Login, replaces: string | null): Promise<Entered> {
     const user = await store.readUserByName({ name: wish.name });
     const good = await passwords.verify(wish.password, user?.passwordHash ?? null);
-    if (!good || user === null || user.disabled) throw new AimError("login_refused");
+    if (!good || user === null || user.disabled) throw refusedAt("login_refused", user);
     return enter(parts, user, { token: wish.token, replaces });
   }
 
   async function setup(wish: Setup, replaces: string | null): Promise<Entered> {
     const hash = hashOf(wish.code);
     const code = await store.readSetupCode({ hash, now: clock.now() });
-    if (code === null) throw new AimError("setup_refused");
+    if (code === null) throw refusedAt("setup_refused", null);
     const name = code.user?.name ?? wish.name ?? FIRST_NAME;
     checkPassword(wish.password, name);
     const passwordHash = await passwords.hash(wish.password);
     const first = { id: parts.newId("usr"), name, roles: FIRST_ROLES };
     const now = Math.round(clock.now());
-    const user = await store.useSetupCode({ hash, passwordHash, first, now });
-    if (user === null || user.disabled) throw new AimError("setup_refused");
+    const about = { kind: "user", id: code.user?.id ?? first.id, name } as const;
+    const audit = ownEntry(about, { route: "setup", now });
+    const user = await store.useSetupCode({ hash, passwordHash, first, now, audit });
+    if (user === null || user.disabled) throw refusedAt("setup_refused", user);
     return enter(parts, user, { token: wish.token, replaces });
   }
 
@@ -68,10 +65,12 @@ export function createLogins(parts: LoginParts): Logins {
     // A token is not its user: it must not be able to lock them out.
     const user = who.kind === "user" ? await store.readUser({ id: who.id }) : null;
     const good = await passwords.verify(change.old_password, user?.passwordHash ?? null);
-    if (!good || user === null) throw new AimError("login_refused");
+    if (!good || user === null) throw refusedAt("login_refused", user);
     checkPassword(change.new_password, user.name);
     const passwordHash = await passwords.hash(change.new_password);
-    await store.changeUser({ id: user.id, passwordHash, now: clock.now() });
+    const now = clock.now();
+    const audit = ownEntry(who, { route: "passwordChange", now });
+    await store.changeUser({ id: user.id, passwordHash, now, audit });
   }
 
   async function firstCode(): Promise<string | null> {
@@ -88,15 +87,35 @@ export function createLogins(parts: LoginParts): Logins {
     setup,
     changePassword,
     firstCode,
-    logout: (brought) =>
+    logout: (who, brought) =>
       "token" in brought
-        ? revokeBearer(parts, brought.token)
-        : store.endSession({ hash: hashOf(brought.sessionId) }),
+        ? revokeBearer(parts, who, brought.token)
+        : store.endSession({
+            hash: hashOf(brought.sessionId),
+            audit: ownEntry(who, { route: "logout", now: clock.now() }),
+          }),
     identify: (brought) =>
       "token" in brought
         ? principalOfToken(parts, brought.token)
         : principalOfSession(parts, brought.sessionId),
   };
+}
+
+/** What the audit is told of somebody who comes, goes or chooses a password. */
+function ownEntry(
+  who: NonNullable<AuditEntry["who"]>,
+  { route, now }: { readonly route: RouteName; readonly now: number },
+): AuditEntry {
+  const what = { user_id: who.id };
+  return allowed(who, { action: "session.own", customer: null, what, detail: { route }, now });
+}
+
+/** Whose door it was is told to the audit, and to nobody else. */
+function refusedAt(code: "login_refused" | "setup_refused", user: StoredUser | null): NotTheirs {
+  return new NotTheirs(code, {
+    action: "session.own",
+    ...(user === null ? {} : { userId: user.id }),
+  });
 }
 
 export function principalOf(user: StoredUser): Principal {
@@ -116,7 +135,7 @@ async function enter(
 ): Promise<Entered> {
   const principal = principalOf(user);
   if (token !== undefined) {
-    const made = await makeUserToken(parts, principal, token);
+    const made = await makeUserToken(parts, principal, { ...token, route: "login" });
     const answer = { principal, token: made.token, expires_at: made.about.expires_at };
     return { answer, sessionId: null };
   }
@@ -131,8 +150,9 @@ async function enter(
     absoluteExpires: now + SESSION_MS,
     replaces: replaces === null ? null : hashOf(replaces),
     passwordChanged: user.passwordChanged,
+    audit: ownEntry(principal, { route: "login", now }),
   });
-  if (!opened) throw new AimError("login_refused");
+  if (!opened) throw refusedAt("login_refused", user);
   const expires_at = formatTimestamp(now + SESSION_MS);
   return { answer: { principal, token: null, expires_at }, sessionId };
 }

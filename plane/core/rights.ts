@@ -14,6 +14,7 @@ export class NotTheirs extends AimError {
     readonly action: Action;
     readonly customer?: string | undefined;
     readonly jobId?: string;
+    readonly userId?: string;
   };
 
   constructor(code: ProblemCode, asked: NotTheirs["asked"]) {

@@ -8,9 +8,11 @@ import {
   type UserCode,
   type UserView,
 } from "@aim/contract";
+import { allowed, toldRoles, type AuditEntry } from "../audit/chain.ts";
 import { can } from "../auth/can.ts";
 import { hashOf, newSetupCode } from "../auth/secrets.ts";
 import { formatTimestamp } from "../base/clock.ts";
+import type { Audited } from "../store/uses/audit.ts";
 import type { StoredUser } from "../store/uses/users.ts";
 import { SETUP_CODE_MS, type AccessParts } from "./access.ts";
 
@@ -49,7 +51,8 @@ export function createUsers(parts: AccessParts): Users {
       passwordChanged: now,
       created: now,
     };
-    if (!(await store.createUser(user))) throw new AimError("name_taken", "/name");
+    const audit = entry(who, user.id, { route: "userCreate", roles: toldRoles(user.roles) });
+    if (!(await store.createUser({ ...user, audit }))) throw new AimError("name_taken", "/name");
     return codeFor(user);
   }
 
@@ -57,7 +60,13 @@ export function createUsers(parts: AccessParts): Users {
     requireAdmin(who);
     if (Object.keys(wish).length === 0) throw new AimError("invalid_request", "");
     if (wish.roles !== undefined) checkRoles(wish.roles);
-    const changed = await store.changeUser({ id, ...wish, now: clock.now() });
+    const { disabled, roles } = wish;
+    const audit = entry(who, id, {
+      route: "userChange",
+      ...(disabled === undefined ? {} : { disabled }),
+      ...(roles === undefined ? {} : { roles: toldRoles(roles) }),
+    });
+    const changed = await store.changeUser({ id, ...wish, now: clock.now(), audit });
     if (changed === null) throw new AimError("not_found");
     return viewOf(changed);
   }
@@ -67,16 +76,21 @@ export function createUsers(parts: AccessParts): Users {
     const user = await store.readUser({ id });
     // Whoever comes from elsewhere has no password here.
     if (user === null || user.oidc !== null) throw new AimError("not_found");
-    return codeFor(user);
+    return codeFor(user, { audit: entry(who, id, { route: "passwordReset" }) });
   }
 
-  async function codeFor(user: StoredUser): Promise<UserCode> {
+  async function codeFor(user: StoredUser, audited: Audited = {}): Promise<UserCode> {
     const code = newSetupCode();
     const now = clock.now();
     const expires = now + SETUP_CODE_MS;
-    await store.saveSetupCode({ hash: hashOf(code), userId: user.id, expires, now });
+    await store.saveSetupCode({ hash: hashOf(code), userId: user.id, expires, now, ...audited });
     const view = viewOf({ ...user, passwordHash: null });
     return { user: view, code, expires_at: formatTimestamp(expires) };
+  }
+
+  function entry(who: Principal, user_id: string, detail: AuditEntry["detail"]): AuditEntry {
+    const now = clock.now();
+    return allowed(who, { action: "user.write", customer: null, what: { user_id }, detail, now });
   }
 
   return { list, create, change, resetPassword };

@@ -1,6 +1,7 @@
 // Revisions that wait, their approval, and the administrator's switch. Translates; decides nothing.
 import type { FastifyInstance } from "fastify";
 import { AimError, ExecutionSettingSchema, ROUTES } from "@aim/contract";
+import { allowed } from "../audit/chain.ts";
 import { can } from "../auth/can.ts";
 import { createApprovals } from "../core/approvals.ts";
 import type { CoreParts } from "../core/parts.ts";
@@ -29,7 +30,14 @@ export function addSettingRoutes(app: FastifyInstance, parts: CoreParts): void {
   app.put(ROUTES.executionSetting.path, async (request, reply) => {
     if (!can(whoAsks(request), "setting.write")) throw new AimError("not_permitted");
     const { enabled } = check(ExecutionSettingSchema, request.body);
-    await parts.store.setExecution({ enabled });
+    const audit = allowed(whoAsks(request), {
+      action: "setting.write",
+      customer: null,
+      what: {},
+      detail: { route: "executionSetting", enabled },
+      now: parts.clock.now(),
+    });
+    await parts.store.setExecution({ enabled, audit });
     // Told as it is: a plane that was started without execution stays so.
     return sendJson(reply, { enabled: await parts.mayExecute() });
   });

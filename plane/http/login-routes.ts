@@ -72,7 +72,7 @@ export function addLoginRoutes(
 
   app.post(ROUTES.logout.path, async (request, reply) => {
     const brought = broughtBy(request, cookie.name);
-    if (brought !== null) await logins.logout(brought);
+    if (brought !== null) await logins.logout(whoAsks(request), brought);
     return leave(reply);
   });
 

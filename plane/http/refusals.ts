@@ -20,7 +20,12 @@ declare module "fastify" {
   }
 }
 
-const ABOUT_RIGHTS: ReadonlySet<ProblemCode> = new Set(["not_permitted", "unauthenticated"]);
+const ABOUT_RIGHTS: ReadonlySet<ProblemCode> = new Set([
+  "not_permitted",
+  "unauthenticated",
+  "login_refused",
+  "setup_refused",
+]);
 /** A stranger must not fill the disk: above this only the number is told, with the next row. */
 const STRANGERS_PER_MINUTE = 60;
 const MINUTE_MS = 60_000;
@@ -104,7 +109,10 @@ function entryOf(request: FastifyRequest, refusal: AimError, now: number): Audit
     action: asked.action,
     customer: theirs?.customer ?? null,
     outcome: "refused",
-    what: theirs?.jobId === undefined ? {} : { job_id: theirs.jobId },
+    what: {
+      ...(theirs?.jobId === undefined ? {} : { job_id: theirs.jobId }),
+      ...(theirs?.userId === undefined ? {} : { user_id: theirs.userId }),
+    },
     detail: { code: refusal.code, ...(route === undefined ? {} : { route }) },
     now,
   };

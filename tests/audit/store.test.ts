@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Action } from "@aim/contract";
 import { auditLine, verifyAudit } from "@aim/sdk";
 import { allowed } from "../../plane/audit/chain.ts";
 import { openPostgresStore } from "../../plane/store/dialects/postgres/store.ts";
@@ -11,7 +12,7 @@ import { openSqliteStore } from "../../plane/store/dialects/sqlite/store.ts";
 import { MIGRATIONS } from "../../plane/store/migrations/index.ts";
 import type { Store } from "../../plane/store/store.ts";
 import { startPostgres, type TestPostgres } from "../harness/postgres.ts";
-import { aJob, anAttempt, enqueue, NOW, saveRevision } from "../store/samples.ts";
+import { aJob, anAttempt, aUser, enqueue, NOW, saveRevision } from "../store/samples.ts";
 
 const WHO = { kind: "user", id: "u1", name: "Ada" } as const;
 
@@ -113,6 +114,9 @@ describe.for([["sqlite"], ["postgres"]] as const)("the audit on %s", ([dialect])
   });
 
   test("an audit that cannot be written stops what it would tell", async () => {
+    const user = aUser("ada");
+    await store.createUser(user);
+    const told = (action: Action) => allowed(WHO, { action, customer: null, what: {}, now: NOW });
     await behindItsBack(
       dialect === "sqlite"
         ? `CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no'); END`
@@ -123,6 +127,12 @@ describe.for([["sqlite"], ["postgres"]] as const)("the audit on %s", ([dialect])
     );
     await expect(execute("unwritten")).rejects.toThrow();
     expect(await store.readAccepted({ customer: "acme", key: "unwritten" })).toBeNull();
+    const change = { id: user.id, disabled: true, now: NOW, audit: told("user.write") };
+    await expect(store.changeUser(change)).rejects.toThrow();
+    expect((await store.readUser({ id: user.id }))?.disabled).toBe(false);
+    const off = { enabled: false, audit: told("setting.write") };
+    await expect(store.setExecution(off)).rejects.toThrow();
+    expect(await store.readExecution()).toBe(true);
     await saveRevision(store, "kept");
     expect(await store.readRevision({ revision: "kept" })).not.toBeNull();
   });

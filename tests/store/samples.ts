@@ -2,6 +2,7 @@
 import { newId } from "../../plane/base/ids.ts";
 import { waitingAttempt, type Attempt, type Job } from "../../plane/execution/attempt.ts";
 import type { Store } from "../../plane/store/store.ts";
+import type { StoredUser } from "../../plane/store/uses/users.ts";
 import type { Completion, JobSpec, RunEvent } from "@aim/contract";
 
 export const NOW = 1_800_000_000_000;
@@ -47,6 +48,18 @@ export const INPUTS = {
 
 /** Sees everything. */
 export const ALL_JOBS = { customers: null, ownIn: [], principal: "local" } as const;
+
+export const aUser = (name: string, fields: Partial<StoredUser> = {}): StoredUser => ({
+  id: newId("usr"),
+  name,
+  passwordHash: null,
+  oidc: null,
+  disabled: false,
+  roles: [{ role: "viewer", customer: "acme", job_types: null }],
+  passwordChanged: NOW,
+  created: NOW,
+  ...fields,
+});
 
 export function anAttempt(job: Job, fields: Partial<Attempt> = {}): Attempt {
   const waiting = waitingAttempt({

@@ -8,7 +8,7 @@ import { openSqliteStore } from "../../plane/store/dialects/sqlite/store.ts";
 import type { Store } from "../../plane/store/store.ts";
 import type { StoredUser } from "../../plane/store/uses/users.ts";
 import { startPostgres, type TestPostgres } from "../harness/postgres.ts";
-import { NOW, saveRevision } from "./samples.ts";
+import { aUser, NOW, saveRevision } from "./samples.ts";
 
 let postgres: TestPostgres;
 beforeAll(async () => {
@@ -19,18 +19,6 @@ afterAll(() => postgres[Symbol.asyncDispose]());
 const fail = (error: Error): void => {
   throw error;
 };
-
-const aUser = (name: string, fields: Partial<StoredUser> = {}): StoredUser => ({
-  id: newId("usr"),
-  name,
-  passwordHash: null,
-  oidc: null,
-  disabled: false,
-  roles: [{ role: "viewer", customer: "acme", job_types: null }],
-  passwordChanged: NOW,
-  created: NOW,
-  ...fields,
-});
 
 describe.for([["sqlite"], ["postgres"]] as const)("users on %s", ([dialect]) => {
   let store: Store;

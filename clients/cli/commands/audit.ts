@@ -51,7 +51,10 @@ function table(rows: readonly AuditRow[]): string[] {
     row.customer ?? "-",
     Object.values(row.what).join(" "),
     Object.entries(row.detail)
-      .map(([name, fact]) => `${name}=${String(fact)}`)
+      .map(
+        ([name, fact]) =>
+          `${name}=${typeof fact === "object" ? JSON.stringify(fact) : String(fact)}`,
+      )
       .join(" "),
   ]);
   return tableLines(

@@ -2,6 +2,7 @@
 import type { Kysely } from "kysely";
 import type { Schema } from "../schema.ts";
 import type { Write } from "../transaction.ts";
+import { writeAudit, type Audited } from "./audit.ts";
 import { revisionOf, type StoredRevision } from "./revisions.ts";
 
 export interface StoredApproval {
@@ -15,15 +16,19 @@ export interface StoredApproval {
   readonly expires: number;
 }
 
-/** The first approval that holds stands; one that is over makes room. */
-export async function saveApproval({ db }: Write, use: StoredApproval): Promise<StoredApproval> {
+/** The first approval that holds stands and is told of; one that is over makes room. */
+export async function saveApproval(
+  write: Write,
+  use: StoredApproval & Audited,
+): Promise<StoredApproval> {
+  const { db } = write;
   const now = Math.round(use.approved);
   await db
     .deleteFrom("approvals")
     .where("revision", "=", use.revision)
     .where("expires_ms", "<=", now)
     .execute();
-  await db
+  const inserted = await db
     .insertInto("approvals")
     .values({
       revision: use.revision,
@@ -34,12 +39,13 @@ export async function saveApproval({ db }: Write, use: StoredApproval): Promise<
       expires_ms: Math.round(use.expires),
     })
     .onConflict((conflict) => conflict.column("revision").doNothing())
-    .execute();
+    .executeTakeFirst();
   const row = await db
     .selectFrom("approvals")
     .selectAll()
     .where("revision", "=", use.revision)
     .executeTakeFirstOrThrow();
+  if (inserted.numInsertedOrUpdatedRows === 1n) await writeAudit(write, use.audit);
   return approvalOf(row);
 }
 

@@ -4,9 +4,10 @@ import type { ProblemCode } from "@aim/contract";
 import { isTerminal } from "@aim/contract";
 import type { Write } from "../transaction.ts";
 import { attemptOf } from "./attempt-row.ts";
+import { writeAudit, type Audited } from "./audit.ts";
 import { bumpRights } from "./rights-epoch.ts";
 
-export interface DeleteJob {
+export interface DeleteJob extends Audited {
   readonly jobId: string;
   readonly now: number;
 }
@@ -50,5 +51,6 @@ export async function deleteJob(write: Write, use: DeleteJob): Promise<ProblemCo
   await db.deleteFrom("jobs").where("id", "=", job.id).execute();
   // Whoever watches it is told at once.
   await bumpRights(write);
+  await writeAudit(write, use.audit);
   return null;
 }

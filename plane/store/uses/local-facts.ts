@@ -87,15 +87,16 @@ const EXECUTION = "execution_enabled";
 
 /** The administrator's switch, which every plane of this database reads. */
 export async function setExecution(
-  { db }: Write,
-  use: { readonly enabled: boolean },
+  write: Write,
+  use: Audited & { readonly enabled: boolean },
 ): Promise<void> {
   const value = String(use.enabled);
-  await db
+  await write.db
     .insertInto("meta")
     .values({ key: EXECUTION, value })
     .onConflict((conflict) => conflict.column("key").doUpdateSet({ value }))
     .execute();
+  await writeAudit(write, use.audit);
 }
 
 /** On until somebody switches it off. */

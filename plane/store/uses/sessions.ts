@@ -2,6 +2,7 @@
 import type { Kysely } from "kysely";
 import type { Schema } from "../schema.ts";
 import type { Write } from "../transaction.ts";
+import { writeAudit, type Audited } from "./audit.ts";
 import { bumpRights } from "./rights-epoch.ts";
 import { userOf, type StoredUser } from "./users.ts";
 
@@ -14,7 +15,7 @@ export interface StoredSession {
   readonly absoluteExpires: number;
 }
 
-export interface OpenSession extends StoredSession {
+export interface OpenSession extends StoredSession, Audited {
   /** What the same browser had before. */
   readonly replaces: string | null;
   /** When the password changed that was just shown to be known. */
@@ -47,6 +48,7 @@ export async function openSession(write: Write, use: OpenSession): Promise<boole
       absolute_expires_ms: Math.round(use.absoluteExpires),
     })
     .execute();
+  await writeAudit(write, use.audit);
   return true;
 }
 
@@ -99,7 +101,15 @@ export async function touchSession(
     .execute();
 }
 
-export async function endSession(write: Write, use: { readonly hash: string }): Promise<void> {
-  await write.db.deleteFrom("sessions").where("hash", "=", use.hash).execute();
+/** One that has ended before is not told of again. */
+export async function endSession(
+  write: Write,
+  use: Audited & { readonly hash: string },
+): Promise<void> {
+  const { numDeletedRows } = await write.db
+    .deleteFrom("sessions")
+    .where("hash", "=", use.hash)
+    .executeTakeFirst();
   await bumpRights(write);
+  if (numDeletedRows > 0n) await writeAudit(write, use.audit);
 }

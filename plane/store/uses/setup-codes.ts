@@ -1,7 +1,7 @@
 // One-time codes with which somebody chooses a password: the first administrator, a new user, one whose password is reset.
 import type { GrantedRole } from "@aim/contract";
 import type { Write } from "../transaction.ts";
-import { bumpRights } from "./rights-epoch.ts";
+import { writeAudit, type Audited } from "./audit.ts";
 import { changeUser, createUser, userOf, type StoredUser } from "./users.ts";
 
 export interface SetupCode {
@@ -14,7 +14,7 @@ export interface SetupCode {
 /** Each user has one code at most: an older one ends, and with it the password and every session. */
 export async function saveSetupCode(
   write: Write,
-  use: SetupCode & { readonly now: number },
+  use: SetupCode & Audited & { readonly now: number },
 ): Promise<void> {
   const { db } = write;
   await db
@@ -27,9 +27,10 @@ export async function saveSetupCode(
   const expires_ms = Math.round(use.expires);
   await db.insertInto("setup_codes").values({ hash, user_id, expires_ms }).execute();
   if (user_id !== null) await changeUser(write, { id: user_id, passwordHash: null, now: use.now });
+  await writeAudit(write, use.audit);
 }
 
-export interface UseSetupCode {
+export interface UseSetupCode extends Audited {
   readonly hash: string;
   readonly passwordHash: string;
   /** What the first administrator becomes. */
@@ -50,8 +51,8 @@ export async function useSetupCode(write: Write, use: UseSetupCode): Promise<Sto
     .executeTakeFirst();
   if (code === undefined || use.now >= code.expires_ms) return null;
   if (code.user_id !== null) {
-    const { passwordHash, now } = use;
-    return changeUser(write, { id: code.user_id, passwordHash, now });
+    const { passwordHash, now, audit } = use;
+    return changeUser(write, { id: code.user_id, passwordHash, now, ...(audit && { audit }) });
   }
   return becomeFirst(write, use);
 }
@@ -69,7 +70,7 @@ async function becomeFirst(write: Write, use: UseSetupCode): Promise<StoredUser 
     created: use.now,
   };
   await createUser(write, user);
-  await bumpRights(write);
+  await writeAudit(write, use.audit);
   return user;
 }
 

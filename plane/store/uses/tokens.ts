@@ -3,6 +3,7 @@ import type { Kysely } from "kysely";
 import type { GrantedRole } from "@aim/contract";
 import type { Schema } from "../schema.ts";
 import type { Write } from "../transaction.ts";
+import { writeAudit, type Audited } from "./audit.ts";
 import { bumpRights } from "./rights-epoch.ts";
 import { readUser, type StoredUser } from "./users.ts";
 
@@ -20,7 +21,7 @@ export interface StoredToken {
   readonly revoked: number | null;
 }
 
-export async function saveToken(write: Write, token: StoredToken): Promise<void> {
+export async function saveToken(write: Write, token: StoredToken & Audited): Promise<void> {
   await write.db
     .insertInto("api_tokens")
     .values({
@@ -37,6 +38,7 @@ export async function saveToken(write: Write, token: StoredToken): Promise<void>
     })
     .execute();
   await bumpRights(write);
+  await writeAudit(write, token.audit);
 }
 
 export interface TokenAndUser {
@@ -82,15 +84,16 @@ export async function touchToken(
 /** A token that was revoked before keeps that moment. */
 export async function revokeToken(
   write: Write,
-  use: { readonly id: string; readonly now: number },
+  use: Audited & { readonly id: string; readonly now: number },
 ): Promise<void> {
-  await write.db
+  const { numUpdatedRows } = await write.db
     .updateTable("api_tokens")
     .set({ revoked_ms: Math.round(use.now) })
     .where("id", "=", use.id)
     .where("revoked_ms", "is", null)
-    .execute();
+    .executeTakeFirst();
   await bumpRights(write);
+  if (numUpdatedRows > 0n) await writeAudit(write, use.audit);
 }
 
 function tokenOf(row: Schema["api_tokens"]): StoredToken {

@@ -3,6 +3,7 @@ import type { Kysely } from "kysely";
 import type { GrantedRole } from "@aim/contract";
 import type { Schema } from "../schema.ts";
 import type { Write } from "../transaction.ts";
+import { writeAudit, type Audited } from "./audit.ts";
 import { bumpRights } from "./rights-epoch.ts";
 
 export interface StoredUser {
@@ -17,7 +18,7 @@ export interface StoredUser {
 }
 
 /** Answers false where the name or the identity elsewhere is taken. */
-export async function createUser(write: Write, user: StoredUser): Promise<boolean> {
+export async function createUser(write: Write, user: StoredUser & Audited): Promise<boolean> {
   const inserted = await write.db
     .insertInto("users")
     .values({
@@ -34,10 +35,12 @@ export async function createUser(write: Write, user: StoredUser): Promise<boolea
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
   await bumpRights(write);
-  return inserted.numInsertedOrUpdatedRows === 1n;
+  if (inserted.numInsertedOrUpdatedRows !== 1n) return false;
+  await writeAudit(write, user.audit);
+  return true;
 }
 
-export interface ChangeUser {
+export interface ChangeUser extends Audited {
   readonly id: string;
   readonly disabled?: boolean;
   readonly roles?: readonly GrantedRole[];
@@ -63,6 +66,7 @@ export async function changeUser(write: Write, use: ChangeUser): Promise<StoredU
   if (row === undefined) return null;
   await write.db.deleteFrom("sessions").where("user_id", "=", use.id).execute();
   await bumpRights(write);
+  await writeAudit(write, use.audit);
   return userOf(row);
 }
 
