@@ -18,7 +18,7 @@ import type { Core } from "../core/core.ts";
 import type { CoreParts } from "../core/parts.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { check } from "./check.ts";
-import { whoAsks } from "./identity.ts";
+import { whoAsks, whoAsksNow } from "./identity.ts";
 import { streamRun } from "./event-stream.ts";
 import { IN_LINES, sendJson, sendResponse } from "./reply.ts";
 
@@ -52,7 +52,11 @@ export function addClientRoutes(app: FastifyInstance, parts: ClientRouteParts): 
       case "execute": {
         const attempt = await core.execute(who, check(OPERATION_SCHEMAS.execute, body));
         reply.raw.setHeader("aim-run-id", attempt.id);
-        return streamRun(parts, reply, { runId: attempt.id, after: 0 });
+        return streamRun(parts, reply, {
+          runId: attempt.id,
+          after: 0,
+          whoNow: whoAsksNow(request),
+        });
       }
       case "status":
         return sendResponse(
@@ -76,7 +80,11 @@ export function addClientRoutes(app: FastifyInstance, parts: ClientRouteParts): 
     const { after = "0" } = request.query as { after?: string };
     if (!/^\d{1,15}$/.test(after)) throw new AimError("invalid_request", "/after");
     await core.status(whoAsks(request), runId);
-    return streamRun(parts, reply, { runId, after: Number(after) });
+    return streamRun(parts, reply, {
+      runId,
+      after: Number(after),
+      whoNow: whoAsksNow(request),
+    });
   });
 
   app.get(ROUTES.sealKey.path, async (_, reply) => sendJson(reply, parts.sealer.key));
