@@ -33,7 +33,12 @@ import { traceRefusals } from "./refusals.ts";
 import { LOCAL_GUARD, type RunnerGuard } from "./runner-guard.ts";
 import { addTelemetryRoutes, measureRequests } from "./telemetry-routes.ts";
 import { addRunnerRoutes, type RunnerRouteParts } from "./runner-routes.ts";
-import { clientErrorHandler, endStalledBodies, SERVER_BOUNDS } from "./slow-requests.ts";
+import {
+  clientErrorHandler,
+  endSlowHeaders,
+  endStalledBodies,
+  SERVER_BOUNDS,
+} from "./slow-requests.ts";
 import { addTokenRoutes, addUserRoutes } from "./user-routes.ts";
 
 interface Tls {
@@ -116,6 +121,7 @@ function addClientFace(app: FastifyInstance, face: "local" | ClientFace, parts: 
   refuseCredentialsInUrl(app);
   if (face !== "local") {
     endStalledBodies(app);
+    endSlowHeaders(app, tls);
     app.addHook("onRequest", async (request) => checkSite(request));
   }
   askWhoComes(
