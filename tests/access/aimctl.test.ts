@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { aimctl, startOnTerminal } from "../../clients/cli/testing/run-aimctl.ts";
@@ -95,6 +103,41 @@ test("users are listed, disabled and given roles by their names", async () => {
   expect(await locally("users", "add", "x", "--role", "king")).toMatchObject({ exit: 64 });
   expect(await locally("users", "add", "x", "--role", "runner")).toMatchObject({ exit: 77 });
   expect((await locally("users", "reset-password", "bob")).stdout).toMatch(/--setup [0-9a-f]{40}/);
+});
+
+const JOB = `job_${"0".repeat(26)}`;
+const RUN = `run_${"0".repeat(26)}`;
+
+test.for([
+  "status",
+  `watch ${RUN}`,
+  `cancel ${RUN}`,
+  "jobs list",
+  `jobs retry ${JOB}`,
+  `journal show ${JOB}`,
+  `journal follow ${JOB}`,
+  `journal export ${JOB} /nonexistent/journal`,
+  `artifacts list ${RUN}`,
+  `evidence export ${RUN} /nonexistent/evidence`,
+  "audit show",
+  "audit export /nonexistent/audit",
+  "deliveries list",
+  "runners list",
+  "capabilities",
+  "users list",
+  "tokens list",
+  "approvals list",
+])("aimctl %s asks the plane that is named", async (words) => {
+  // No plane runs on the socket of this state folder: whoever asks there is not answered.
+  const file = join(config, "service-token");
+  if (!existsSync(file)) {
+    const roles = [grant("viewer", null), grant("auditor", null)];
+    const token = await makeService(plane, { name: "reader", service: "monitor", roles });
+    writeFileSync(file, token, { mode: 0o600 });
+  }
+  const elsewhere = { ...env(), XDG_STATE_HOME: config, AIM_TOKEN_FILE: file };
+  const ended = await aimctl([...reach(), ...words.split(" ")], { env: elsewhere });
+  expect([0, 64, 77]).toContain(ended.exit);
 });
 
 test.for([

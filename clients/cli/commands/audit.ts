@@ -5,7 +5,6 @@ import { canonicalJson, type AuditHead, type AuditRow } from "@aim/contract";
 import {
   AUDIT_FAULTS,
   auditLine,
-  createClient,
   isClientError,
   isSealKey,
   readLines,
@@ -13,11 +12,12 @@ import {
   type AuditReport,
   type Client,
 } from "@aim/sdk";
+import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible } from "../render/escape.ts";
 import { tableLines } from "../render/table.ts";
-import { places, type GlobalFlags } from "../settings.ts";
+import type { GlobalFlags } from "../settings.ts";
 
 export interface ShowFlags extends GlobalFlags {
   readonly output: "text" | "json";
@@ -32,7 +32,7 @@ export interface AuditVerifyFlags extends GlobalFlags {
 }
 
 export async function showAudit(flags: ShowFlags): Promise<ExitCode> {
-  const client = createClient({ socketPath: places(flags).socketPath });
+  const client = connect(flags);
   const after = flags.after ?? Math.max(0, (await headOf(client)).head.position - flags.limit);
   const rows = (await client.audit(after)).slice(0, flags.limit);
   const text = flags.output === "json" ? JSON.stringify(rows) : table(rows).join("\n");
@@ -64,7 +64,7 @@ function table(rows: readonly AuditRow[]): string[] {
 }
 
 export async function exportAudit(path: string, flags: AuditVerifyFlags): Promise<ExitCode> {
-  const client = createClient({ socketPath: places(flags).socketPath });
+  const client = connect(flags);
   const { head, text } = await headOf(client);
   await writeNewFile(path, rowsUpTo(client, head.position));
   await writeNewFile(headPlace(path), [text]);

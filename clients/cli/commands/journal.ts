@@ -1,12 +1,13 @@
 // `aimctl journal show|follow|export`: what a job's runs left in the retained journal.
 import { open, rm, type FileHandle } from "node:fs/promises";
 import type { JournalMessage, JournalPage, JournalSnapshot } from "@aim/contract";
-import { createClient, type Client } from "@aim/sdk";
+import type { Client } from "@aim/sdk";
+import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible } from "../render/escape.ts";
 import { coverageLines, gapLine, recordLine } from "../render/journal.ts";
-import { places, type GlobalFlags } from "../settings.ts";
+import type { GlobalFlags } from "../settings.ts";
 
 const EXPORT_PAGE = 500;
 
@@ -22,7 +23,7 @@ export interface JournalFollowFlags extends GlobalFlags {
 }
 
 export async function showJournal(jobId: string, flags: JournalShowFlags): Promise<ExitCode> {
-  const client = clientOf(flags);
+  const client = connect(flags);
   const { after, limit } = flags;
   const page = await client.journal(jobId, { after, limit });
   if (flags.output === "json") write(JSON.stringify(page));
@@ -35,7 +36,7 @@ export async function showJournal(jobId: string, flags: JournalShowFlags): Promi
 
 export async function followJournal(jobId: string, flags: JournalFollowFlags): Promise<ExitCode> {
   let exit: ExitCode = EXIT.ok;
-  for await (const message of clientOf(flags).followJournal(jobId, { after: flags.after })) {
+  for await (const message of connect(flags).followJournal(jobId, { after: flags.after })) {
     if (message.name === "reset") exit = EXIT.notPermitted;
     if (flags.output === "ndjson") write(JSON.stringify({ type: message.name, ...message.data }));
     else for (const line of messageLines(message)) write(line);
@@ -49,7 +50,7 @@ export async function exportJournal(
   path: string,
   flags: GlobalFlags,
 ): Promise<ExitCode> {
-  const client = clientOf(flags);
+  const client = connect(flags);
   const snapshot = await client.journalSnapshot(jobId);
   const file = await create(path);
   try {
@@ -113,10 +114,6 @@ function pageLines({ gaps, records }: JournalPage): string[] {
   ]
     .toSorted((one, other) => one.at - other.at)
     .map(({ text }) => text);
-}
-
-function clientOf(flags: GlobalFlags): Client {
-  return createClient({ socketPath: places(flags).socketPath });
 }
 
 function write(text: string): void {
