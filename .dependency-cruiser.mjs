@@ -173,6 +173,18 @@ const configuration = {
       to: { path: "^(plane|runner|drivers)/", pathNot: "^drivers/schemas\\.ts$" },
     },
     {
+      name: "help-loads-little",
+      comment:
+        "Help and mistyped words answer before anything is loaded: take types only, and numbers from declarations/bounds.ts.",
+      severity: "error",
+      from: { path: "^clients/cli/(main|program|exit-codes|declarations/[^/]+)\\.ts$", ...LIVE },
+      to: {
+        path: "^(contract|clients/sdk|drivers)/",
+        dependencyTypesNot: ["type-only"],
+        dynamic: false,
+      },
+    },
+    {
       name: "source-does-not-import-tests",
       comment: "Move what both need into the source.",
       severity: "error",

@@ -1,4 +1,12 @@
+import {
+  AUDIT_PER_PAGE_MAX,
+  JOBS_PER_PAGE_MAX,
+  JOURNAL_PAGE,
+  JOURNAL_PAGE_MAX,
+  TOKEN_TTL_S,
+} from "@aim/contract";
 import { expect, test } from "vitest";
+import * as bounds from "./declarations/bounds.ts";
 import { aimctl } from "./testing/run-aimctl.ts";
 
 test.each([
@@ -32,6 +40,15 @@ test("help gives examples first and loads nothing of the commands", async () => 
   expect(ended.exit).toBe(0);
   expect(ended.stdout).toMatch(/^Examples:\n {2}aimctl run site.yml -i inventory.ini\n/);
   expect(ended.stdout).toContain("--state <dir>");
+});
+
+test("the bounds of the flags are those of the contract", () => {
+  expect({ ...bounds }).toEqual({
+    AUDIT_ROWS_MAX: AUDIT_PER_PAGE_MAX,
+    JOBS_MAX: JOBS_PER_PAGE_MAX,
+    JOURNAL_RECORDS: { usual: JOURNAL_PAGE, most: JOURNAL_PAGE_MAX },
+    TOKEN_TTL_S,
+  });
 });
 
 test("the version is the product's", async () => {

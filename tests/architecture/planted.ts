@@ -66,6 +66,10 @@ export const PLANTED: Readonly<Record<string, Readonly<Record<string, string>>>>
   "clients-speak-only-the-contract": {
     "clients/cli/private-door.ts": `import "../../plane/base/plain.ts";\n`,
   },
+  "help-loads-little": {
+    "clients/cli/declarations/heavy.ts": `import { heavy } from "../../../contract/heavy.ts";\nexport const light = heavy;\n`,
+    "contract/heavy.ts": `export const heavy = 1;\n`,
+  },
   "source-does-not-import-tests": {
     "plane/base/borrowing.ts": `import "../../tests/plain.ts";\n`,
     "tests/plain.ts": `export const plain = 1;\n`,

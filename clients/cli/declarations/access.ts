@@ -4,9 +4,10 @@ import type { LoginFlags, OutputFlags } from "../commands/login.ts";
 import type { CreateTokenFlags } from "../commands/tokens.ts";
 import type { RoleFlags } from "../commands/users.ts";
 import type { GlobalFlags } from "../settings.ts";
+import { TOKEN_TTL_S } from "./bounds.ts";
 import { collect, examples, integer, outputOption, type End } from "./options.ts";
 
-const TTL_S = { least: 60, most: 7_776_000, default: 28_800 } as const;
+const ttl = integer(TOKEN_TTL_S.least, TOKEN_TTL_S.most);
 const ROLE = "role as ROLE[@CUSTOMER][:JOB_TYPE,…]; may be repeated";
 
 export function declareLogin(program: Command, end: End): void {
@@ -15,7 +16,7 @@ export function declareLogin(program: Command, end: End): void {
     .description("Asks for a password and keeps a token for this machine.")
     .option("--name <name>", "log in as this user")
     .option("--setup <code>", "use a one-time code and choose a password")
-    .option("--ttl <seconds>", "life of the token", integer(TTL_S.least, TTL_S.most), TTL_S.default)
+    .option("--ttl <seconds>", "life of the token", ttl, TOKEN_TTL_S.default)
     .action(async () => {
       const commands = await import("../commands/login.ts");
       end(await commands.login(login.optsWithGlobals<LoginFlags>()));
@@ -124,7 +125,7 @@ export function declareTokens(program: Command, end: End): void {
     .argument("<name>", "what the token is called in lists")
     .option("--service <name>", "the service that has it; no user does")
     .option("--role <role>", ROLE, collect)
-    .option("--ttl <seconds>", "life of the token", integer(TTL_S.least, TTL_S.most), TTL_S.default)
+    .option("--ttl <seconds>", "life of the token", ttl, TOKEN_TTL_S.default)
     .addOption(outputOption("text", "json"))
     .action(async (name: string) => {
       const commands = await import("../commands/tokens.ts");

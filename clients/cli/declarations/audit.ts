@@ -1,7 +1,7 @@
 // `aimctl audit`: who did what, taken away and verified anywhere.
-import { AUDIT_PER_PAGE_MAX } from "@aim/contract";
 import type { Command } from "commander";
 import type { AuditVerifyFlags, ShowFlags } from "../commands/audit.ts";
+import { AUDIT_ROWS_MAX } from "./bounds.ts";
 import { examples, integer, outputOption, type End } from "./options.ts";
 
 export function declareAudit(program: Command, end: End): void {
@@ -12,7 +12,7 @@ export function declareAudit(program: Command, end: End): void {
     .command("show")
     .description("Shows the newest rows of the audit.")
     .option("--after <position>", "rows after this one", integer(0, Number.MAX_SAFE_INTEGER))
-    .option("--limit <number>", "how many", integer(1, AUDIT_PER_PAGE_MAX), 50)
+    .option("--limit <number>", "how many", integer(1, AUDIT_ROWS_MAX), 50)
     .addOption(outputOption("text", "json"))
     .action(async () => {
       const commands = await import("../commands/audit.ts");

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { JobCancelFlags, JobFlags, JobListFlags, JobWatchFlags } from "../commands/jobs.ts";
 import type { RetryFlags } from "../commands/retry.ts";
+import { JOBS_MAX } from "./bounds.ts";
 import { colorOption, examples, integer, outputOption, type End } from "./options.ts";
 
 export function declareJobs(program: Command, end: End): void {
@@ -17,7 +18,7 @@ function declareReading(jobs: Command, end: End): void {
     .option("--in <state>", "only jobs whose newest attempt is in this state")
     .option("--customer <name>", "only jobs of this customer")
     .option("--before <job>", "only jobs older than this one")
-    .option("--limit <number>", "at most this many", integer(1, 200), 50)
+    .option("--limit <number>", "at most this many", integer(1, JOBS_MAX), 50)
     .addOption(outputOption("text", "json"))
     .action(async () => {
       const commands = await import("../commands/jobs.ts");

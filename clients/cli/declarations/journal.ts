@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { JournalFollowFlags, JournalShowFlags } from "../commands/journal.ts";
 import type { GlobalFlags } from "../settings.ts";
+import { JOURNAL_RECORDS } from "./bounds.ts";
 import { examples, integer, outputOption, type End } from "./options.ts";
 
 const cursor = integer(0, Number.MAX_SAFE_INTEGER);
@@ -15,7 +16,12 @@ export function declareJournal(program: Command, end: End): void {
     .description("Shows what the journal covers and its newest records.")
     .argument("<job>", "id of the job")
     .option("--after <cursor>", "the records behind this cursor instead", cursor)
-    .option("--limit <number>", "at most this many", integer(1, 500), 200)
+    .option(
+      "--limit <number>",
+      "at most this many",
+      integer(1, JOURNAL_RECORDS.most),
+      JOURNAL_RECORDS.usual,
+    )
     .addOption(outputOption("text", "json"))
     .action(async (job: string) => {
       const commands = await import("../commands/journal.ts");
