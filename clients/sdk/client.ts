@@ -23,12 +23,13 @@ import {
   type SealKey,
 } from "@aim/contract";
 import { accessCalls, type AccessCalls } from "./access.ts";
-import { ClientError, isAimError, isClientError } from "./client-error.ts";
+import { ClientError, isClientError } from "./client-error.ts";
 import { sha256Hex } from "./digest.ts";
 import { jobCalls, type JobCalls } from "./jobs.ts";
 import { journalCalls, type JournalCalls } from "./journal.ts";
 import { drain, jsonAnswer, queryOf, refusal, refusalOf } from "./json.ts";
 import { readWire, type ReadLine } from "./ndjson.ts";
+import { mayResume, RECONNECTION, resumed, type Reconnection } from "./reconnection.ts";
 import type { Answer, Call, Transport } from "./transport.ts";
 
 /** One line of a run: its events in order, then exactly one result. */
@@ -47,22 +48,6 @@ export interface StreamOptions {
   /** Ends the reading, never the run. */
   readonly signal?: AbortSignal | undefined;
 }
-
-export interface Reconnection {
-  /** Tries in a row without a new line before the fault is thrown. */
-  readonly tries: number;
-  /** Milliseconds before the first try; doubled for each further one, up to 5 s. */
-  readonly firstDelayMs: number;
-  readonly wait: (milliseconds: number) => Promise<void>;
-}
-
-const RECONNECTION: Reconnection = {
-  tries: 7,
-  firstDelayMs: 100,
-  wait: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
-};
-
-const DELAY_MS_MAX = 5000;
 
 /** Every function throws AimError for a refusal and ClientError for an answer that is missing, cut or foreign. */
 export interface Client extends JobCalls, AccessCalls, JournalCalls {
@@ -228,15 +213,9 @@ async function* execute(
     return;
   } catch (error) {
     // Without an event nobody here knows which run it became: the caller must say so.
-    if (last === undefined || !mayResume(error, options)) throw error;
+    if (last === undefined || !mayResume(error, options.signal)) throw error;
   }
   yield* follow(last.run_id, last.sequence, options);
-}
-
-function mayResume(error: unknown, options: StreamOptions): boolean {
-  if (options.signal?.aborted === true) return false;
-  if (isAimError(error)) return error.code === "shutting_down";
-  return isClientError(error) && (error.code === "stream_cut" || error.code === "unreachable");
 }
 
 interface Follower {
@@ -250,22 +229,10 @@ async function* resume(
   options: StreamOptions,
 ): AsyncGenerator<RunLine, void, undefined> {
   let { after } = place;
-  let failures = 0;
-  for (;;) {
-    try {
-      for await (const line of newLines(transport, { ...place, after }, options)) {
-        failures = 0;
-        after = line.type === "event" ? line.event.sequence : after;
-        yield line;
-      }
-      return;
-    } catch (error) {
-      failures += 1;
-      if (failures > reconnection.tries || !mayResume(error, options)) throw error;
-    }
-    await reconnection.wait(
-      Math.min(reconnection.firstDelayMs * 2 ** (failures - 1), DELAY_MS_MAX),
-    );
+  const connect = () => newLines(transport, { ...place, after }, options);
+  for await (const line of resumed(reconnection, options.signal, connect)) {
+    if (line.type === "event") after = line.event.sequence;
+    yield line;
   }
 }
 

@@ -4,7 +4,7 @@ import { nodeTransport, type Address } from "./node-transport.ts";
 
 export { createClientOver } from "./client.ts";
 export type { AccessCalls } from "./access.ts";
-export type { Client, Execution, Reconnection, RunLine, StreamOptions } from "./client.ts";
+export type { Client, Execution, RunLine, StreamOptions } from "./client.ts";
 export { CLIENT_FAULTS, ClientError, isAimError, isClientError } from "./client-error.ts";
 export type { ClientFaultCode } from "./client-error.ts";
 export type { JobCalls, JobQuery } from "./jobs.ts";
@@ -28,6 +28,7 @@ export {
 } from "./ndjson.ts";
 export type { ReadLine } from "./ndjson.ts";
 export type { Address } from "./node-transport.ts";
+export type { Reconnection } from "./reconnection.ts";
 export type { Answer, Call, Transport } from "./transport.ts";
 
 /** A client of the plane behind a UNIX socket or an `http:`/`https:` address. Connects with the first call. */

@@ -6,9 +6,10 @@ import {
   type JournalRecord,
   type JournalSnapshot,
 } from "@aim/contract";
-import { ClientError, isAimError, isClientError } from "./client-error.ts";
+import { ClientError } from "./client-error.ts";
 import { drain, queryOf, refusalOf } from "./json.ts";
 import type { Json } from "./jobs.ts";
+import { resumed, type Reconnection } from "./reconnection.ts";
 import { readServerEvents, type ServerEvent } from "./server-events.ts";
 import type { Call, Transport } from "./transport.ts";
 
@@ -40,17 +41,11 @@ export interface JournalCalls {
   deleteJob(jobId: string): Promise<void>;
 }
 
-export interface Patience {
-  /** Tries in a row without a new message before the fault is thrown. */
-  readonly tries: number;
-  /** Milliseconds before the first try; doubled for each further one, up to 5 s. */
-  readonly firstDelayMs: number;
-  readonly wait: (milliseconds: number) => Promise<void>;
-}
-
-const DELAY_MS_MAX = 5000;
-
-export function journalCalls(json: Json, transport: Transport, patience: Patience): JournalCalls {
+export function journalCalls(
+  json: Json,
+  transport: Transport,
+  reconnection: Reconnection,
+): JournalCalls {
   return {
     journal: (jobId, query = {}) =>
       json({
@@ -59,7 +54,7 @@ export function journalCalls(json: Json, transport: Transport, patience: Patienc
       }),
     journalSnapshot: (jobId) =>
       json({ method: "GET", path: pathOf("journalSnapshot", { job_id: jobId }) }),
-    followJournal: (jobId, options = {}) => follow({ transport, patience, jobId }, options),
+    followJournal: (jobId, options = {}) => follow({ transport, reconnection, jobId }, options),
     deleteJob: async (jobId) => {
       const answer = await transport({
         method: "DELETE",
@@ -73,35 +68,20 @@ export function journalCalls(json: Json, transport: Transport, patience: Patienc
 
 interface Followed {
   readonly transport: Transport;
-  readonly patience: Patience;
+  readonly reconnection: Reconnection;
   readonly jobId: string;
 }
 
 async function* follow(
-  { transport, patience, jobId }: Followed,
+  { transport, reconnection, jobId }: Followed,
   { after = 0, signal }: FollowJournal,
 ): AsyncGenerator<JournalMessage, void, undefined> {
   let cursor = after;
-  let failures = 0;
-  for (;;) {
-    try {
-      for await (const message of connection({ transport, jobId, after, cursor, signal })) {
-        failures = 0;
-        cursor = cursorAfter(message, cursor);
-        yield message;
-      }
-      return;
-    } catch (error) {
-      failures += 1;
-      if (failures > patience.tries || signal?.aborted === true || !mayResume(error)) throw error;
-    }
-    await patience.wait(Math.min(patience.firstDelayMs * 2 ** (failures - 1), DELAY_MS_MAX));
+  const connect = () => connection({ transport, jobId, after, cursor, signal });
+  for await (const message of resumed(reconnection, signal, connect)) {
+    cursor = cursorAfter(message, cursor);
+    yield message;
   }
-}
-
-function mayResume(error: unknown): boolean {
-  if (isAimError(error)) return error.code === "shutting_down";
-  return isClientError(error) && (error.code === "stream_cut" || error.code === "unreachable");
 }
 
 interface Connection extends FollowJournal {
