@@ -15,6 +15,11 @@ export interface GlobalFlags {
   readonly ca?: string;
 }
 
+/** Of a command that answers one document. */
+export interface OutputFlags extends GlobalFlags {
+  readonly output: "text" | "json";
+}
+
 export interface Places {
   readonly stateDir: string;
   readonly socketPath: string;

@@ -3,11 +3,12 @@ import type { RevisionView } from "@aim/contract";
 import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { visible } from "../render/escape.ts";
+import { print } from "../render/print.ts";
 import { reviewLines } from "../render/review.ts";
 import { painter } from "../render/style.ts";
 import { tableLines } from "../render/table.ts";
-import { wantsColor, type ColorChoice, type GlobalFlags } from "../settings.ts";
-import type { OutputFlags } from "./login.ts";
+import { wholeSeconds } from "../render/time.ts";
+import { wantsColor, type ColorChoice, type GlobalFlags, type OutputFlags } from "../settings.ts";
 
 export interface ShowApprovalFlags extends OutputFlags {
   readonly color: ColorChoice;
@@ -15,8 +16,7 @@ export interface ShowApprovalFlags extends OutputFlags {
 
 export async function listApprovals(flags: OutputFlags): Promise<ExitCode> {
   const found = await connect(flags).revisions(true);
-  const text = flags.output === "json" ? JSON.stringify(found) : table(found).join("\n");
-  process.stdout.write(`${text}\n`);
+  print(flags, found, table);
   return EXIT.ok;
 }
 
@@ -28,7 +28,7 @@ function table(revisions: readonly RevisionView[]): string[] {
     one.playbook,
     one.review.destructive ? "yes" : "no",
     String(one.review.hosts.length),
-    one.expires_at.replace(/\.\d+Z$/, "Z"),
+    wholeSeconds(one.expires_at),
     one.prepared_by,
   ]);
   const headings = ["REVISION", "CUSTOMER", "PLAYBOOK", "DESTRUCTIVE", "HOSTS", "EXPIRES", "BY"];
@@ -40,16 +40,13 @@ export async function showApproval(revision: string, flags: ShowApprovalFlags): 
   const paint = painter(wantsColor(flags.color, process.stdout));
   const by = found.review.approval?.by ?? null;
   const state = by === null ? "Nobody has approved it." : `Approved by ${visible(by)}.`;
-  const lines = [...reviewLines(found, paint), state];
-  process.stdout.write(`${flags.output === "json" ? JSON.stringify(found) : lines.join("\n")}\n`);
+  print(flags, found, () => [...reviewLines(found, paint), state]);
   return EXIT.ok;
 }
 
 export async function approve(revision: string, flags: OutputFlags): Promise<ExitCode> {
   const found = await connect(flags).approve(revision);
-  const text =
-    flags.output === "json" ? JSON.stringify(found) : `${visible(revision)} is approved.`;
-  process.stdout.write(`${text}\n`);
+  print(flags, found, () => [`${visible(revision)} is approved.`]);
   return EXIT.ok;
 }
 

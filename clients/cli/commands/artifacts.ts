@@ -5,18 +5,14 @@ import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible, visibleDocument } from "../render/escape.ts";
+import { print } from "../render/print.ts";
 import { tableLines } from "../render/table.ts";
-import type { GlobalFlags } from "../settings.ts";
+import type { GlobalFlags, OutputFlags } from "../settings.ts";
 
-export interface ArtifactsFlags extends GlobalFlags {
-  readonly output: "text" | "json";
-}
-
-export async function listArtifacts(runId: string, flags: ArtifactsFlags): Promise<ExitCode> {
+export async function listArtifacts(runId: string, flags: OutputFlags): Promise<ExitCode> {
   const client = connect(flags);
   const manifest = await client.artifacts(runId);
-  const text = flags.output === "json" ? JSON.stringify(manifest) : listing(manifest);
-  process.stdout.write(`${text}\n`);
+  print(flags, manifest, listing);
   return EXIT.ok;
 }
 
@@ -47,7 +43,7 @@ async function writeArtifact(client: Client, manifest: Manifest, path: string): 
 /** A bundle of which nothing was kept has failed. */
 const BUNDLE_STATES = { complete: "complete", partial: "partial", none: "failed" } as const;
 
-function listing(manifest: Manifest): string {
+function listing(manifest: Manifest): string[] {
   const rows = manifest.files.map((file) => [file.path, file.kind, String(file.size), file.sha256]);
   const { redaction, sandbox } = manifest;
   const masked = redaction.applied
@@ -60,5 +56,5 @@ function listing(manifest: Manifest): string {
     `bundle     ${visible(BUNDLE_STATES[manifest.evidence])}`,
     `redaction  ${masked}${weak}`,
     `sandbox    ${visible(sandbox.kind)} ${visible(sandbox.version)}, ${sandbox.egress_allowed} connections allowed, ${sandbox.egress_denied} denied`,
-  ].join("\n");
+  ];
 }

@@ -16,17 +16,16 @@ import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible } from "../render/escape.ts";
+import { print } from "../render/print.ts";
 import { tableLines } from "../render/table.ts";
-import type { GlobalFlags } from "../settings.ts";
+import type { OutputFlags } from "../settings.ts";
 
-export interface ShowFlags extends GlobalFlags {
-  readonly output: "text" | "json";
+export interface ShowFlags extends OutputFlags {
   readonly after?: number;
   readonly limit: number;
 }
 
-export interface AuditVerifyFlags extends GlobalFlags {
-  readonly output: "text" | "json";
+export interface AuditVerifyFlags extends OutputFlags {
   readonly key?: string;
   readonly head?: string;
 }
@@ -35,8 +34,7 @@ export async function showAudit(flags: ShowFlags): Promise<ExitCode> {
   const client = connect(flags);
   const after = flags.after ?? Math.max(0, (await headOf(client)).head.position - flags.limit);
   const rows = (await client.audit(after)).slice(0, flags.limit);
-  const text = flags.output === "json" ? JSON.stringify(rows) : table(rows).join("\n");
-  process.stdout.write(`${text}\n`);
+  print(flags, rows, table);
   return EXIT.ok;
 }
 
@@ -122,7 +120,7 @@ export async function verifyFile(path: string, flags: AuditVerifyFlags): Promise
     if (!isClientError(error)) throw error;
     throw new CliFault(EXIT.other, `${visible(path)} is cut, or holds what is no line of text.`);
   });
-  show(report, flags.output);
+  print(flags, { whole: report.finding === null, ...report }, linesOf);
   return report.finding === null ? EXIT.ok : EXIT.other;
 }
 
@@ -139,13 +137,6 @@ async function readText(path: string): Promise<string> {
 
 function unreadable(path: string): CliFault {
   return new CliFault(EXIT.usage, `${visible(path)} cannot be read.`);
-}
-
-function show(report: AuditReport, output: "text" | "json"): void {
-  const whole = report.finding === null;
-  const text =
-    output === "json" ? JSON.stringify({ whole, ...report }) : linesOf(report).join("\n");
-  process.stdout.write(`${text}\n`);
 }
 
 function linesOf({ finding, head, rows, vouched }: AuditReport): string[] {

@@ -1,29 +1,29 @@
 // `aimctl cancel`: asks for a stop and waits until the run has ended, whichever way.
-import { isTerminal as isTerminalState, type RunResult, type RunStatus } from "@aim/contract";
+import { isTerminal as isTerminalState, type RunResult } from "@aim/contract";
 import { type Client } from "@aim/sdk";
 import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible } from "../render/escape.ts";
+import { print } from "../render/print.ts";
 import { onInterrupt } from "../run/interrupt.ts";
-import type { GlobalFlags } from "../settings.ts";
+import type { OutputFlags } from "../settings.ts";
 
-export interface CancelFlags extends GlobalFlags {
+export interface CancelFlags extends OutputFlags {
   /** False for `--no-wait`. */
   readonly wait: boolean;
-  readonly output: "text" | "json";
 }
 
 export async function cancel(runId: string, flags: CancelFlags): Promise<ExitCode> {
   const client = connect(flags);
   const asked = await client.cancel(runId);
   if (!flags.wait || isTerminalState(asked.state)) {
-    write(flags, asked, `Cancel asked, state ${visible(asked.state)}.`);
+    print(flags, asked, () => [`Cancel asked, state ${visible(asked.state)}.`]);
     return asked.state === "lost" ? EXIT.unknownOutcome : EXIT.ok;
   }
   const result = await waitForEnd(client, runId);
   if (result === null) return EXIT.detached;
-  write(flags, result, endSentence(result));
+  print(flags, result, () => [endSentence(result)]);
   return result.state === "lost" ? EXIT.unknownOutcome : EXIT.ok;
 }
 
@@ -51,8 +51,4 @@ function endSentence(result: RunResult): string {
   const effect =
     result.effect === "unknown" ? " What it did on its targets is not fully known." : "";
   return `Ended as ${visible(result.state)}. ${proof}${effect}`;
-}
-
-function write(flags: CancelFlags, found: RunStatus | RunResult, sentence: string): void {
-  process.stdout.write(`${flags.output === "json" ? JSON.stringify(found) : sentence}\n`);
 }

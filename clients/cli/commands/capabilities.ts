@@ -3,16 +3,12 @@ import type { Capabilities } from "@aim/contract";
 import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { visible } from "../render/escape.ts";
-import type { GlobalFlags } from "../settings.ts";
+import { print } from "../render/print.ts";
+import type { OutputFlags } from "../settings.ts";
 
-export interface CapabilitiesFlags extends GlobalFlags {
-  readonly output: "text" | "json";
-}
-
-export async function capabilities(flags: CapabilitiesFlags): Promise<ExitCode> {
+export async function capabilities(flags: OutputFlags): Promise<ExitCode> {
   const found = await connect(flags).capabilities();
-  const text = flags.output === "json" ? JSON.stringify(found) : factLines(found).join("\n");
-  process.stdout.write(`${text}\n`);
+  print(flags, found, factLines);
   return EXIT.ok;
 }
 

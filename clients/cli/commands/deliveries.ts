@@ -3,19 +3,18 @@ import type { Delivery } from "@aim/contract";
 import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { visible } from "../render/escape.ts";
+import { print } from "../render/print.ts";
 import { tableLines } from "../render/table.ts";
-import type { GlobalFlags } from "../settings.ts";
+import type { GlobalFlags, OutputFlags } from "../settings.ts";
 
-export interface DeliveriesFlags extends GlobalFlags {
-  readonly output: "text" | "json";
+export interface DeliveriesFlags extends OutputFlags {
   readonly dead?: boolean;
 }
 
 export async function deliveries(flags: DeliveriesFlags): Promise<ExitCode> {
   const client = connect(flags);
   const found = await client.deliveries(flags.dead === true ? "dead" : undefined);
-  const text = flags.output === "json" ? JSON.stringify(found) : table(found).join("\n");
-  process.stdout.write(`${text}\n`);
+  print(flags, found, table);
   return EXIT.ok;
 }
 

@@ -22,23 +22,19 @@ import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible } from "../render/escape.ts";
-import type { GlobalFlags } from "../settings.ts";
+import { print } from "../render/print.ts";
+import type { OutputFlags } from "../settings.ts";
 
 const LEFT_OUT: ReadonlySet<string> = new Set(["digest_mismatch", "stream_cut"]);
 
-export interface ExportFlags extends GlobalFlags {
-  readonly output: "text" | "json";
-}
-
-export interface VerifyFlags extends GlobalFlags {
-  readonly output: "text" | "json";
+export interface VerifyFlags extends OutputFlags {
   readonly key?: string;
 }
 
 export async function exportEvidence(
   runId: string,
   dir: string,
-  flags: ExportFlags,
+  flags: OutputFlags,
 ): Promise<ExitCode> {
   const client = connect(flags);
   const bundle = await ask(client, runId);
@@ -52,7 +48,7 @@ export async function exportEvidence(
     throw error;
   }
   // What stands there now is looked at as anybody would who gets it.
-  return show(await verifyEvidence(await openFolder(dir)), flags.output);
+  return show(await verifyEvidence(await openFolder(dir)), flags);
 }
 
 interface Bundle {
@@ -128,7 +124,7 @@ export async function verify(dir: string, flags: VerifyFlags): Promise<ExitCode>
   const files = await openFolder(dir).catch(() => {
     throw new CliFault(EXIT.usage, `${visible(dir)} is no folder that can be read.`);
   });
-  return show(await verifyEvidence(files, pem), flags.output);
+  return show(await verifyEvidence(files, pem), flags);
 }
 
 async function readKey(path: string): Promise<string> {
@@ -137,11 +133,9 @@ async function readKey(path: string): Promise<string> {
   throw new CliFault(EXIT.usage, `${visible(path)} is no Ed25519 public key in PEM.`);
 }
 
-function show(report: EvidenceReport, output: "text" | "json"): ExitCode {
+function show(report: EvidenceReport, flags: OutputFlags): ExitCode {
   const whole = report.findings.length === 0;
-  const text =
-    output === "json" ? JSON.stringify({ whole, ...report }) : linesOf(report).join("\n");
-  process.stdout.write(`${text}\n`);
+  print(flags, { whole, ...report }, linesOf);
   return whole ? EXIT.ok : EXIT.other;
 }
 

@@ -10,17 +10,15 @@ import { type Client } from "@aim/sdk";
 import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { visible } from "../render/escape.ts";
+import { print } from "../render/print.ts";
 import { tableLines } from "../render/table.ts";
+import { wholeSeconds } from "../render/time.ts";
 import type { Presentation } from "../run/present.ts";
-import type { GlobalFlags } from "../settings.ts";
+import type { GlobalFlags, OutputFlags } from "../settings.ts";
 import { cancel, type CancelFlags } from "./cancel.ts";
 import { watch } from "./watch.ts";
 
-export interface JobFlags extends GlobalFlags {
-  readonly output: "text" | "json";
-}
-
-export interface JobListFlags extends JobFlags {
+export interface JobListFlags extends OutputFlags {
   /** `--state` is the state folder. */
   readonly in?: AttemptState;
   readonly customer?: string;
@@ -33,36 +31,27 @@ export type JobWatchFlags = GlobalFlags & Presentation;
 
 export async function listJobs(flags: JobListFlags): Promise<ExitCode> {
   const { before, customer, limit, in: state } = flags;
-  const found = await clientOf(flags).jobs({ before, customer, limit, state });
+  const found = await connect(flags).jobs({ before, customer, limit, state });
   print(flags, found, jobTable);
   return EXIT.ok;
 }
 
-export async function showJob(jobId: string, flags: JobFlags): Promise<ExitCode> {
-  print(flags, await clientOf(flags).job(jobId), jobLines);
+export async function showJob(jobId: string, flags: OutputFlags): Promise<ExitCode> {
+  print(flags, await connect(flags).job(jobId), jobLines);
   return EXIT.ok;
 }
 
 export async function watchJob(jobId: string, flags: JobWatchFlags): Promise<ExitCode> {
-  return watch(await newestRun(clientOf(flags), jobId), { ...flags, after: 0 });
+  return watch(await newestRun(connect(flags), jobId), { ...flags, after: 0 });
 }
 
 export async function cancelJob(jobId: string, flags: JobCancelFlags): Promise<ExitCode> {
-  return cancel(await newestRun(clientOf(flags), jobId), flags);
-}
-
-function clientOf(flags: GlobalFlags): Client {
-  return connect(flags);
+  return cancel(await newestRun(connect(flags), jobId), flags);
 }
 
 async function newestRun(client: Client, jobId: string): Promise<string> {
   const { attempts } = await client.job(jobId);
   return attempts.at(-1)?.run_id ?? "";
-}
-
-function print<T>(flags: JobFlags, found: T, lines: (found: T) => string[]): void {
-  const text = flags.output === "json" ? JSON.stringify(found) : lines(found).join("\n");
-  process.stdout.write(`${text}\n`);
 }
 
 function jobTable(jobs: readonly JobView[]): string[] {
@@ -123,8 +112,4 @@ function retryLine({ job_id }: JobView, { reason, retryable, safe_to_retry_at: a
   if (retryable === "no") return why;
   const since = at === null ? "" : `, from ${visible(wholeSeconds(at))} on`;
   return `${why} Try again: aimctl jobs retry ${visible(job_id)}${since}`;
-}
-
-function wholeSeconds(timestamp: string): string {
-  return timestamp.replace(/\.\d+Z$/, "Z");
 }

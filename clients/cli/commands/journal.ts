@@ -7,12 +7,11 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible } from "../render/escape.ts";
 import { coverageLines, gapLine, recordLine } from "../render/journal.ts";
-import type { GlobalFlags } from "../settings.ts";
+import type { GlobalFlags, OutputFlags } from "../settings.ts";
 
 const EXPORT_PAGE = 500;
 
-export interface JournalShowFlags extends GlobalFlags {
-  readonly output: "text" | "json";
+export interface JournalShowFlags extends OutputFlags {
   readonly after?: number;
   readonly limit: number;
 }

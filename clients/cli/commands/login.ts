@@ -8,19 +8,17 @@ import { forgetContext, keepContext, readContexts, writeContexts } from "../cont
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible } from "../render/escape.ts";
+import { print } from "../render/print.ts";
 import { tableLines } from "../render/table.ts";
+import { wholeSeconds } from "../render/time.ts";
 import { roleText } from "../roles.ts";
 import { ask, askSecret, isTerminal } from "../run/terminal-input.ts";
-import { userName, type GlobalFlags } from "../settings.ts";
+import { userName, type GlobalFlags, type OutputFlags } from "../settings.ts";
 
 export interface LoginFlags extends GlobalFlags {
   readonly name?: string;
   readonly setup?: string;
   readonly ttl: number;
-}
-
-export interface OutputFlags extends GlobalFlags {
-  readonly output: "text" | "json";
 }
 
 export async function login(flags: LoginFlags): Promise<ExitCode> {
@@ -89,7 +87,7 @@ function keep(name: string, place: Place, { principal, token, expires_at }: Logg
   if (token === null) throw new CliFault(EXIT.other, "The plane gave no token.");
   if (name === LOCAL_CONTEXT) throw new CliFault(EXIT.usage, "The name local is taken.");
   keepContext(name, { ...place, user: principal.name, token, expires_at });
-  const until = expires_at.replace(/\.\d+Z$/, "Z");
+  const until = wholeSeconds(expires_at);
   process.stdout.write(
     `Logged in to ${visible(place.url)} as ${visible(principal.name)} until ${visible(until)}. ` +
       `Context ${visible(name)} is the current one.\n`,
@@ -120,8 +118,7 @@ export async function whoami(flags: OutputFlags): Promise<ExitCode> {
   const who = await connect(flags).whoAmI();
   const roles = who.roles.map((role) => `  ${visible(roleText(role))}`);
   const lines = [`${visible(who.name)} (${visible(who.kind)} ${visible(who.id)})`, ...roles];
-  const text = flags.output === "json" ? JSON.stringify(who) : lines.join("\n");
-  process.stdout.write(`${text}\n`);
+  print(flags, who, () => lines);
   return EXIT.ok;
 }
 
@@ -143,13 +140,11 @@ export async function listContexts(flags: OutputFlags): Promise<ExitCode> {
     one.name,
     one.url,
     one.user,
-    one.expires_at.replace(/\.\d+Z$/, "Z"),
+    wholeSeconds(one.expires_at),
   ]);
-  const text =
-    flags.output === "json"
-      ? JSON.stringify([local, ...found])
-      : tableLines(["", "CONTEXT", "URL", "USER", "EXPIRES"], rows).join("\n");
-  process.stdout.write(`${text}\n`);
+  print(flags, [local, ...found], () =>
+    tableLines(["", "CONTEXT", "URL", "USER", "EXPIRES"], rows),
+  );
   return EXIT.ok;
 }
 

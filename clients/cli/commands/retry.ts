@@ -6,12 +6,12 @@ import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible } from "../render/escape.ts";
+import { print } from "../render/print.ts";
 import { readCredentialsDescriptor, requirePrivateDescriptor } from "../run/credentials.ts";
 import { ask, isTerminal } from "../run/terminal-input.ts";
-import type { GlobalFlags } from "../settings.ts";
+import type { OutputFlags } from "../settings.ts";
 
-export interface RetryFlags extends GlobalFlags {
-  readonly output: "text" | "json";
+export interface RetryFlags extends OutputFlags {
   readonly yes?: boolean;
   readonly key?: string;
   readonly credentialsFd?: string;
@@ -25,11 +25,9 @@ export async function retryJob(jobId: string, flags: RetryFlags): Promise<ExitCo
     return EXIT.other;
   }
   const accepted = await client.retryJob(jobId, await requestOf(client, flags));
-  const text =
-    flags.output === "json"
-      ? JSON.stringify(accepted)
-      : `Attempt ${accepted.number} is accepted: aimctl watch ${visible(accepted.run_id)}`;
-  process.stdout.write(`${text}\n`);
+  print(flags, accepted, ({ number, run_id }) => [
+    `Attempt ${number} is accepted: aimctl watch ${visible(run_id)}`,
+  ]);
   return EXIT.ok;
 }
 

@@ -3,18 +3,15 @@ import type { RunnerView } from "@aim/contract";
 import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { visible } from "../render/escape.ts";
+import { print } from "../render/print.ts";
 import { tableLines } from "../render/table.ts";
-import type { GlobalFlags } from "../settings.ts";
+import { wholeSeconds } from "../render/time.ts";
+import type { GlobalFlags, OutputFlags } from "../settings.ts";
 
-export interface RunnersFlags extends GlobalFlags {
-  readonly output: "text" | "json";
-}
-
-export async function listRunners(flags: RunnersFlags): Promise<ExitCode> {
+export async function listRunners(flags: OutputFlags): Promise<ExitCode> {
   const client = connect(flags);
   const found = await client.runners();
-  const text = flags.output === "json" ? JSON.stringify(found) : table(found).join("\n");
-  process.stdout.write(`${text}\n`);
+  print(flags, found, table);
   return EXIT.ok;
 }
 
@@ -34,7 +31,7 @@ function table(runners: readonly RunnerView[]): string[] {
     `${runner.held}/${runner.slots}`,
     runner.ansible_core,
     runner.isolation,
-    runner.seen_at.replace(/\.\d+Z$/, "Z"),
+    wholeSeconds(runner.seen_at),
   ]);
   return tableLines(["RUNNER", "NAME", "STATE", "HELD", "ANSIBLE", "ISOLATION", "SEEN"], rows);
 }

@@ -3,13 +3,14 @@ import { isTerminal as isTerminalState, type RunStatus } from "@aim/contract";
 import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { visible } from "../render/escape.ts";
+import { print } from "../render/print.ts";
 import { endingLines } from "../render/recap.ts";
 import { painter, type Paint } from "../render/style.ts";
 import { tableLines } from "../render/table.ts";
-import { wantsColor, type ColorChoice, type GlobalFlags } from "../settings.ts";
+import { wholeSeconds } from "../render/time.ts";
+import { wantsColor, type ColorChoice, type OutputFlags } from "../settings.ts";
 
-export interface StatusFlags extends GlobalFlags {
-  readonly output: "text" | "json";
+export interface StatusFlags extends OutputFlags {
   readonly color: ColorChoice;
 }
 
@@ -17,14 +18,8 @@ export async function status(runId: string | undefined, flags: StatusFlags): Pro
   const client = connect(flags);
   const found = runId === undefined ? await client.runs() : await client.status(runId);
   const paint = painter(wantsColor(flags.color, process.stdout));
-  process.stdout.write(
-    `${flags.output === "json" ? JSON.stringify(found) : shown(found, paint)}\n`,
-  );
+  print(flags, found, () => ("run_id" in found ? statusLines(found, paint) : runTable(found)));
   return EXIT.ok;
-}
-
-function shown(found: RunStatus | readonly RunStatus[], paint: Paint): string {
-  return ("run_id" in found ? statusLines(found, paint) : runTable(found)).join("\n");
 }
 
 function runTable(runs: readonly RunStatus[]): string[] {
@@ -59,8 +54,4 @@ function statusLines(run: RunStatus, paint: Paint): string[] {
   }
   if (!isTerminalState(run.state)) lines.push("", `Watch it: aimctl watch ${visible(run.run_id)}`);
   return lines;
-}
-
-function wholeSeconds(timestamp: string): string {
-  return timestamp.replace(/\.\d+Z$/, "Z");
 }

@@ -3,10 +3,11 @@ import type { MadeToken, TokenView } from "@aim/contract";
 import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { visible } from "../render/escape.ts";
+import { print } from "../render/print.ts";
 import { tableLines } from "../render/table.ts";
+import { wholeSeconds } from "../render/time.ts";
 import { parseRole, roleText } from "../roles.ts";
-import type { GlobalFlags } from "../settings.ts";
-import type { OutputFlags } from "./login.ts";
+import type { GlobalFlags, OutputFlags } from "../settings.ts";
 
 export interface CreateTokenFlags extends OutputFlags {
   readonly service?: string;
@@ -27,28 +28,25 @@ export async function createToken(name: string, flags: CreateTokenFlags): Promis
 
 /** The token alone goes to stdout, so that it can go into a file. */
 function say(made: MadeToken, flags: CreateTokenFlags): void {
-  const text = flags.output === "json" ? JSON.stringify(made) : made.token;
-  process.stdout.write(`${text}\n`);
+  print(flags, made, ({ token }) => [token]);
   process.stderr.write("Keep it now: it is not shown again.\n");
 }
 
 export async function listTokens(flags: OutputFlags): Promise<ExitCode> {
   const found = await connect(flags).tokens();
-  const text = flags.output === "json" ? JSON.stringify(found) : table(found).join("\n");
-  process.stdout.write(`${text}\n`);
+  print(flags, found, table);
   return EXIT.ok;
 }
 
 function table(tokens: readonly TokenView[]): string[] {
   if (tokens.length === 0) return ["No token."];
-  const wholeSeconds = (time: string | null) => (time ?? "").replace(/\.\d+Z$/, "Z");
   const rows = tokens.map((token) => [
     token.token_id,
     token.name,
     token.service ?? token.user_id ?? "",
     token.roles.map(roleText).join(" "),
     token.revoked_at === null ? wholeSeconds(token.expires_at) : "revoked",
-    wholeSeconds(token.last_used_at),
+    wholeSeconds(token.last_used_at ?? ""),
   ]);
   return tableLines(["TOKEN", "NAME", "OF", "ROLES", "EXPIRES", "LAST USED"], rows);
 }

@@ -5,10 +5,11 @@ import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
 import { visible } from "../render/escape.ts";
+import { print } from "../render/print.ts";
 import { tableLines } from "../render/table.ts";
+import { wholeSeconds } from "../render/time.ts";
 import { parseRole, roleText } from "../roles.ts";
-import type { GlobalFlags } from "../settings.ts";
-import type { OutputFlags } from "./login.ts";
+import type { GlobalFlags, OutputFlags } from "../settings.ts";
 
 export interface RoleFlags extends GlobalFlags {
   readonly role?: readonly string[];
@@ -16,8 +17,7 @@ export interface RoleFlags extends GlobalFlags {
 
 export async function listUsers(flags: OutputFlags): Promise<ExitCode> {
   const found = await connect(flags).users();
-  const text = flags.output === "json" ? JSON.stringify(found) : table(found).join("\n");
-  process.stdout.write(`${text}\n`);
+  print(flags, found, table);
   return EXIT.ok;
 }
 
@@ -77,7 +77,7 @@ async function idOf(client: Client, name: string): Promise<string> {
 }
 
 function sayCode({ user, code, expires_at }: UserCode): void {
-  const until = expires_at.replace(/\.\d+Z$/, "Z");
+  const until = wholeSeconds(expires_at);
   process.stdout.write(
     `${visible(user.name)} chooses a password, until ${visible(until)}, with\n` +
       `  aimctl login --url https://HOST:PORT --setup ${visible(code)}\n`,

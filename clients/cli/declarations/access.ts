@@ -1,9 +1,9 @@
 // Commands about who one is and who may: login, logout, whoami, context, users, tokens.
 import type { Command } from "commander";
-import type { LoginFlags, OutputFlags } from "../commands/login.ts";
+import type { LoginFlags } from "../commands/login.ts";
 import type { CreateTokenFlags } from "../commands/tokens.ts";
 import type { RoleFlags } from "../commands/users.ts";
-import type { GlobalFlags } from "../settings.ts";
+import type { GlobalFlags, OutputFlags } from "../settings.ts";
 import { TOKEN_TTL_S } from "./bounds.ts";
 import { collect, examples, integer, outputOption, type End } from "./options.ts";
 

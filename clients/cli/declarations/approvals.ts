@@ -1,8 +1,7 @@
 // Commands about what may run: approvals, and the administrator's switch.
 import type { Command } from "commander";
 import type { ShowApprovalFlags } from "../commands/approvals.ts";
-import type { OutputFlags } from "../commands/login.ts";
-import type { GlobalFlags } from "../settings.ts";
+import type { GlobalFlags, OutputFlags } from "../settings.ts";
 import { colorOption, examples, outputOption, type End } from "./options.ts";
 
 export function declareApprovals(program: Command, end: End): void {

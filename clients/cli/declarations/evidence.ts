@@ -1,8 +1,8 @@
 // `aimctl evidence` and `aimctl deliveries`: what leaves a plane, and what its callbacks were told.
 import type { Command } from "commander";
 import type { DeliveriesFlags } from "../commands/deliveries.ts";
-import type { ExportFlags, VerifyFlags } from "../commands/evidence.ts";
-import type { GlobalFlags } from "../settings.ts";
+import type { VerifyFlags } from "../commands/evidence.ts";
+import type { GlobalFlags, OutputFlags } from "../settings.ts";
 import { examples, integer, outputOption, type End } from "./options.ts";
 
 export function declareEvidence(program: Command, end: End): void {
@@ -17,7 +17,7 @@ export function declareEvidence(program: Command, end: End): void {
     .addOption(outputOption("text", "json"))
     .action(async (run: string, dir: string) => {
       const commands = await import("../commands/evidence.ts");
-      end(await commands.exportEvidence(run, dir, exported.optsWithGlobals<ExportFlags>()));
+      end(await commands.exportEvidence(run, dir, exported.optsWithGlobals<OutputFlags>()));
     });
   const verify = evidence
     .command("verify")

@@ -1,8 +1,9 @@
 // `aimctl jobs`: durable requests with all their attempts.
 import type { Command } from "commander";
-import type { JobCancelFlags, JobFlags, JobListFlags, JobWatchFlags } from "../commands/jobs.ts";
+import type { JobCancelFlags, JobListFlags, JobWatchFlags } from "../commands/jobs.ts";
 import type { RetryFlags } from "../commands/retry.ts";
 import { JOBS_MAX } from "./bounds.ts";
+import type { OutputFlags } from "../settings.ts";
 import { colorOption, examples, integer, outputOption, type End } from "./options.ts";
 
 export function declareJobs(program: Command, end: End): void {
@@ -31,7 +32,7 @@ function declareReading(jobs: Command, end: End): void {
     .addOption(outputOption("text", "json"))
     .action(async (job: string) => {
       const commands = await import("../commands/jobs.ts");
-      end(await commands.showJob(job, show.optsWithGlobals<JobFlags>()));
+      end(await commands.showJob(job, show.optsWithGlobals<OutputFlags>()));
     });
   const watch = jobs
     .command("watch")

@@ -1,10 +1,8 @@
 // Commands about the plane itself: capabilities, request, doctor, runners.
 import type { Command } from "commander";
-import type { CapabilitiesFlags } from "../commands/capabilities.ts";
 import type { DoctorFlags } from "../commands/doctor.ts";
 import type { RequestFlags } from "../commands/request.ts";
-import type { RunnersFlags } from "../commands/runners.ts";
-import type { GlobalFlags } from "../settings.ts";
+import type { GlobalFlags, OutputFlags } from "../settings.ts";
 import { colorOption, examples, outputOption, type End } from "./options.ts";
 
 export function declarePlane(program: Command, end: End): void {
@@ -14,7 +12,7 @@ export function declarePlane(program: Command, end: End): void {
     .addOption(outputOption("text", "json"))
     .action(async () => {
       const commands = await import("../commands/capabilities.ts");
-      end(await commands.capabilities(capabilities.optsWithGlobals<CapabilitiesFlags>()));
+      end(await commands.capabilities(capabilities.optsWithGlobals<OutputFlags>()));
     });
   const request = program
     .command("request")
@@ -56,7 +54,7 @@ export function declareRunners(program: Command, end: End): void {
     .addOption(outputOption("text", "json"))
     .action(async () => {
       const commands = await import("../commands/runners.ts");
-      end(await commands.listRunners(list.optsWithGlobals<RunnersFlags>()));
+      end(await commands.listRunners(list.optsWithGlobals<OutputFlags>()));
     });
   const drain = runners
     .command("drain")

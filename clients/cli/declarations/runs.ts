@@ -1,10 +1,9 @@
 // Commands about one run or the newest ones: watch, status, cancel, artifacts.
 import type { Command } from "commander";
-import type { ArtifactsFlags } from "../commands/artifacts.ts";
 import type { CancelFlags } from "../commands/cancel.ts";
 import type { StatusFlags } from "../commands/status.ts";
 import type { WatchFlags } from "../commands/watch.ts";
-import type { GlobalFlags } from "../settings.ts";
+import type { GlobalFlags, OutputFlags } from "../settings.ts";
 import { colorOption, examples, integer, outputOption, type End } from "./options.ts";
 
 export function declareRuns(program: Command, end: End): void {
@@ -60,7 +59,7 @@ export function declareArtifacts(program: Command, end: End): void {
     .addOption(outputOption("text", "json"))
     .action(async (run: string) => {
       const commands = await import("../commands/artifacts.ts");
-      end(await commands.listArtifacts(run, list.optsWithGlobals<ArtifactsFlags>()));
+      end(await commands.listArtifacts(run, list.optsWithGlobals<OutputFlags>()));
     });
   const get = artifacts
     .command("get")
