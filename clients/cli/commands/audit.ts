@@ -1,6 +1,6 @@
 // `aimctl audit`: shows the audit, takes it away as a file, and verifies such a file without a plane.
 import { createReadStream } from "node:fs";
-import { open, readFile, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { canonicalJson, type AuditHead, type AuditRow } from "@aim/contract";
 import {
   AUDIT_FAULTS,
@@ -15,6 +15,7 @@ import {
 import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CliFault } from "../fault.ts";
+import { writeNewFile } from "../new-file.ts";
 import { visible } from "../render/escape.ts";
 import { print } from "../render/print.ts";
 import { tableLines } from "../render/table.ts";
@@ -64,8 +65,10 @@ function table(rows: readonly AuditRow[]): string[] {
 export async function exportAudit(path: string, flags: AuditVerifyFlags): Promise<ExitCode> {
   const client = connect(flags);
   const { head, text } = await headOf(client);
-  await writeNewFile(path, rowsUpTo(client, head.position));
-  await writeNewFile(headPlace(path), [text]);
+  await writeNewFile(path, async (file) => {
+    for await (const line of rowsUpTo(client, head.position)) await file.appendFile(`${line}\n`);
+    await writeNewFile(headPlace(path), (beside) => beside.appendFile(`${text}\n`));
+  });
   return verifyFile(path, flags);
 }
 
@@ -89,21 +92,6 @@ async function* rowsUpTo(client: Client, last: number): AsyncGenerator<string, v
 }
 
 const headPlace = (path: string): string => `${path}.head`;
-
-async function writeNewFile(
-  path: string,
-  lines: AsyncIterable<string> | Iterable<string>,
-): Promise<void> {
-  const file = await open(path, "wx", 0o600).catch(() => {
-    throw new CliFault(EXIT.usage, `${visible(path)} is there already or cannot be written.`);
-  });
-  try {
-    for await (const line of lines) await file.appendFile(`${line}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
 
 export async function verifyFile(path: string, flags: AuditVerifyFlags): Promise<ExitCode> {
   const head = await headText(path, flags.head);

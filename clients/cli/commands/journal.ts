@@ -1,10 +1,10 @@
 // `aimctl journal show|follow|export`: what a job's runs left in the retained journal.
-import { open, rm, type FileHandle } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import type { JournalMessage, JournalPage, JournalSnapshot } from "@aim/contract";
 import type { Client } from "@aim/sdk";
 import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { CliFault } from "../fault.ts";
+import { writeNewFile } from "../new-file.ts";
 import { visible } from "../render/escape.ts";
 import { coverageLines, gapLine, recordLine } from "../render/journal.ts";
 import type { GlobalFlags, OutputFlags } from "../settings.ts";
@@ -51,24 +51,9 @@ export async function exportJournal(
 ): Promise<ExitCode> {
   const client = connect(flags);
   const snapshot = await client.journalSnapshot(jobId);
-  const file = await create(path);
-  try {
-    const records = await writeAll(client, snapshot, file);
-    await file.sync();
-    write(`${records} records of ${visible(jobId)} in ${visible(path)}`);
-  } catch (error) {
-    await rm(path, { force: true });
-    throw error;
-  } finally {
-    await file.close();
-  }
+  const records = await writeNewFile(path, (file) => writeAll(client, snapshot, file));
+  write(`${records} records of ${visible(jobId)} in ${visible(path)}`);
   return EXIT.ok;
-}
-
-async function create(path: string): Promise<FileHandle> {
-  return open(path, "wx", 0o600).catch(() => {
-    throw new CliFault(EXIT.usage, `${visible(path)} is there already or cannot be written.`);
-  });
 }
 
 async function writeAll(
