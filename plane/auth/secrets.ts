@@ -21,7 +21,7 @@ export function hashOf(secret: string): string {
 }
 
 /** In a time that does not depend on where they differ. */
-export function sameHash(one: string, two: string): boolean {
+export function sameText(one: string, two: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(two)];
   return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,6 +1,7 @@
 // Runner identities: signed tokens that a plane can check without having stored them. Knows no HTTP and no store.
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { AimError, canonicalJson } from "@aim/contract";
+import { sameText } from "./secrets.ts";
 
 const VERSION = 1;
 const PREFIX = { enrolment: "aim_enr_", session: "aim_rnr_" } as const;
@@ -97,10 +98,4 @@ export function createRunnerTokens(key: Uint8Array, now: () => number): RunnerTo
     },
     isSession: (token) => token.startsWith(PREFIX.session),
   };
-}
-
-/** In a time that does not depend on where they differ. */
-function sameText(one: string, two: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(two)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -11,7 +11,7 @@ import {
 import { allowed, toldRoles, type AuditEntry } from "../audit/chain.ts";
 import { can } from "../auth/can.ts";
 import { heldOf } from "../auth/grants.ts";
-import { hashOf, idOfApiToken, newApiToken, sameHash } from "../auth/secrets.ts";
+import { hashOf, idOfApiToken, newApiToken, sameText } from "../auth/secrets.ts";
 import { formatTimestamp } from "../base/clock.ts";
 import type { StoredToken } from "../store/uses/tokens.ts";
 import { TOUCH_MS, type AccessParts } from "./access.ts";
@@ -118,7 +118,7 @@ async function keep(parts: AccessParts, who: Principal, wish: Wanted): Promise<M
 async function findGood(parts: AccessParts, text: string) {
   const id = idOfApiToken(text);
   const found = id === null ? null : await parts.store.readToken({ id });
-  if (found === null || !sameHash(found.token.hash, hashOf(text))) return null;
+  if (found === null || !sameText(found.token.hash, hashOf(text))) return null;
   const { token, user } = found;
   const over = token.revoked !== null || parts.clock.now() >= token.expires;
   return over || user?.disabled === true ? null : found;
