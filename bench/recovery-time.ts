@@ -1,5 +1,5 @@
 // A plane that starts on ten thousand open attempts: how long until it answers, and what it costs while it idles on them.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { newId } from "../plane/base/ids.ts";
@@ -37,11 +37,11 @@ interface RecoveryRow {
 async function seed(store: Store): Promise<void> {
   const now = Date.now();
   await store.saveBundle({ customer: SPEC.customer, digest: DIGEST, files: [] });
-  const hold = async (at: number): Promise<void> => {
+  const hold = async (at: number, ttlMs: number): Promise<void> => {
     const claimed = await store.claimNext({
       runner: newId("rnr"),
       claimId: newId("clm"),
-      ttlMs: 30_000,
+      ttlMs,
       jobTypes: [SPEC.job_type],
       now: at,
     });
@@ -52,8 +52,8 @@ async function seed(store: Store): Promise<void> {
     }
   };
   await inParallel(HELD + HELD_TOO_LONG, WIDTH, () => accept(store, now));
-  await inParallel(HELD, WIDTH, () => hold(now));
-  await inParallel(HELD_TOO_LONG, WIDTH, () => hold(now - 60_000));
+  await inParallel(HELD, WIDTH, () => hold(now, HOUR_MS));
+  await inParallel(HELD_TOO_LONG, WIDTH, () => hold(now - 60_000, 30_000));
   await inParallel(WAITING, WIDTH, () => accept(store, now));
   await inParallel(WAITING_TOO_LONG, WIDTH, () => accept(store, now - HOUR_MS - 1));
 }
@@ -74,38 +74,65 @@ async function start(home: string, more: readonly string[]) {
   return { readyMs, idleCpu: ((treeCpuMs(plane.process.pid ?? 0) - before) * 1000) / IDLE_MS };
 }
 
-async function once(postgres: TestPostgres | null, open: boolean) {
+interface Prepared {
+  readonly database: string;
+  readonly open: number;
+  /** Makes the database anew in a fresh folder and answers the options that name it. */
+  readonly copy: (home: string) => readonly string[];
+}
+
+/** Filled once; every round starts on a copy. */
+async function onSqlite(folder: string, open: number): Promise<Prepared> {
+  const path = join(folder, `${open}.sqlite`);
+  const store = await openSqliteStore(path, fail);
+  if (open > 0) await seed(store);
+  await store.close();
+  return {
+    database: "SQLite",
+    open,
+    copy: (home) => {
+      copyFileSync(path, placesIn(join(home, "state")).database);
+      return [];
+    },
+  };
+}
+
+async function onPostgres(postgres: TestPostgres, open: number): Promise<Prepared> {
+  const filled = postgres.createDatabase();
+  const store = await openPostgresStore(filled, fail);
+  if (open > 0) await seed(store);
+  await store.close();
+  return {
+    database: "PostgreSQL",
+    open,
+    copy: (home) => {
+      const file = join(home, "database-url");
+      writeFileSync(file, postgres.createDatabase(filled));
+      return ["--database-file", file];
+    },
+  };
+}
+
+function once({ copy }: Prepared) {
   const home = makeFolder("bench-recovery");
-  const places = placesIn(join(home, "state"));
   mkdirSync(join(home, "state"), { recursive: true });
-  const url = postgres?.createDatabase() ?? null;
-  const file = join(home, "database-url");
-  if (url !== null) writeFileSync(file, url);
-  if (open) {
-    const store =
-      url === null
-        ? await openSqliteStore(places.database, fail)
-        : await openPostgresStore(url, fail);
-    await seed(store);
-    await store.close();
-  }
-  return start(home, url === null ? [] : ["--database-file", file]);
+  return start(home, copy(home));
 }
 
 export async function recoveryTime(): Promise<RecoveryRow[]> {
   await using postgres = await startPostgres();
+  const folder = makeFolder("bench-recovery-filled");
   const cases = [
-    { database: "SQLite", server: null, open: 0 },
-    { database: "SQLite", server: null, open: OPEN },
-    { database: "PostgreSQL", server: postgres, open: 0 },
-    { database: "PostgreSQL", server: postgres, open: OPEN },
+    await onSqlite(folder, 0),
+    await onSqlite(folder, OPEN),
+    await onPostgres(postgres, 0),
+    await onPostgres(postgres, OPEN),
   ];
   const taken = cases.map((): Awaited<ReturnType<typeof once>>[] => []);
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const [index, { server, open }] of cases.entries()) {
-      taken[index]?.push(await once(server, open > 0));
-    }
+    for (const [index, prepared] of cases.entries()) taken[index]?.push(await once(prepared));
   }
+  rmSync(folder, { recursive: true, force: true });
   return cases.map(({ database, open }, index) => ({
     database,
     open,
@@ -130,7 +157,7 @@ export function recoveryTable(rows: readonly RecoveryRow[]): string {
     "|---|---|---|---|",
     ...lines,
     "",
-    `n = ${ROUNDS}, each on a database of its own.`,
+    `n = ${ROUNDS}, each on a fresh copy of one filled database.`,
     "",
     ...verdicts,
   ].join("\n");

@@ -10,8 +10,8 @@ const INSTALLED = "/usr/lib/postgresql";
 const START_MS = 60_000;
 
 export interface TestPostgres {
-  /** A fresh, empty database; answers its URL. */
-  readonly createDatabase: () => string;
+  /** A fresh database, empty or a copy of another that nobody is connected to; answers its URL. */
+  readonly createDatabase: (copied?: string) => string;
   /** The rows that a query of a database finds. */
   readonly rows: (url: string, query: string) => readonly Row[];
   /** Runs statements past any plane; throws with the server's words. */
@@ -47,10 +47,11 @@ export async function startPostgres(): Promise<TestPostgres> {
   );
   let databases = 0;
   return {
-    createDatabase: () => {
+    createDatabase: (copied) => {
       databases += 1;
       const name = `aim_${databases}`;
-      sql(`CREATE DATABASE ${name}`);
+      const template = copied === undefined ? "" : ` TEMPLATE ${/aim_\d+/.exec(copied)?.[0]}`;
+      sql(`CREATE DATABASE ${name}${template}`);
       return `postgres://aim@/${name}?host=${encodeURIComponent(home)}`;
     },
     rows: (url, query) => {
