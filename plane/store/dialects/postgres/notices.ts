@@ -22,13 +22,15 @@ export function createSharedSignals(
       if (!closed) setTimeout(() => void connect().catch(() => undefined), RECONNECT_MS).unref();
     });
     await fresh.connect();
+    // A notice writes nothing that must last: without this each one waits for the disk of the server.
+    await fresh.query("SET synchronous_commit = off");
     await fresh.query(`LISTEN ${CHANNEL}`);
     client = fresh;
   }
 
   void connect().catch(() => undefined);
   return {
-    wait: local.wait,
+    listen: local.listen,
     wakes: local.wakes,
     wake: (topic) => {
       local.wake(topic);
