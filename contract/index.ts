@@ -350,7 +350,10 @@ export {
   EvidenceSchema,
   FAILURE_CATEGORIES,
   FailureCategorySchema,
+  HELD_STATES,
+  LIVE_STATES,
   RemoteWorkSchema,
+  TERMINAL_STATES,
   isTerminal,
   mayMove,
 } from "./states.ts";

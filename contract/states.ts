@@ -23,6 +23,12 @@ export function isTerminal(state: AttemptState): boolean {
   return ATTEMPT_TRANSITIONS[state].length === 0;
 }
 
+/** States that an attempt can still leave. */
+export const LIVE_STATES = ATTEMPT_STATES.filter((state) => !isTerminal(state));
+/** Those of them in which a runner holds it. */
+export const HELD_STATES = LIVE_STATES.filter((state) => state !== "queued");
+export const TERMINAL_STATES = ATTEMPT_STATES.filter(isTerminal);
+
 export function mayMove(from: AttemptState, to: AttemptState): boolean {
   const targets: readonly AttemptState[] = ATTEMPT_TRANSITIONS[from];
   return targets.includes(to);

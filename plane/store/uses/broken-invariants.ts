@@ -1,12 +1,11 @@
 // What must hold in every database of AIM whatever happened to it; asked of one that comes from a backup.
 import type { Kysely } from "kysely";
-import { ATTEMPT_STATES, auditFactsOf, isTerminal } from "@aim/contract";
+import { auditFactsOf, TERMINAL_STATES } from "@aim/contract";
 import { hashOf, CHAIN_START, type ChainEnd } from "../../audit/chain.ts";
 import type { Schema } from "../schema.ts";
 import { readAudit, readAuditEnd } from "./audit.ts";
 
 const PAGE = 1_000;
-const TERMINAL = ATTEMPT_STATES.filter(isTerminal);
 
 /** One sentence for each that is broken, with how often. */
 export async function brokenInvariants(db: Kysely<Schema>): Promise<string[]> {
@@ -39,7 +38,7 @@ async function endedWithoutResult(db: Kysely<Schema>): Promise<number> {
   const row = await db
     .selectFrom("attempts")
     .select(({ fn }) => fn.countAll<number>().as("found"))
-    .where("state", "in", TERMINAL)
+    .where("state", "in", TERMINAL_STATES)
     .where("result", "is", null)
     .executeTakeFirstOrThrow();
   return row.found;

@@ -1,6 +1,6 @@
 // What stands in the store right now, counted for whoever watches the installation. Reads only what is alive.
 import type { Kysely } from "kysely";
-import { ATTEMPT_STATES, isTerminal } from "@aim/contract";
+import { LIVE_STATES } from "@aim/contract";
 import type { Schema } from "../schema.ts";
 
 export interface Gauges {
@@ -24,8 +24,6 @@ export interface Gauges {
   };
 }
 
-const LIVE = ATTEMPT_STATES.filter((state) => !isTerminal(state));
-
 /** `heardSince`: a runner that was not heard of since then counts no more. */
 export async function readGauges(
   db: Kysely<Schema>,
@@ -36,7 +34,7 @@ export async function readGauges(
     .leftJoin("runners", "runners.id", "attempts.runner")
     .select(["attempts.state", "attempts.job_type", "runners.runner_kind"])
     .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("attempts.state", "in", LIVE)
+    .where("attempts.state", "in", LIVE_STATES)
     .groupBy(["attempts.state", "attempts.job_type", "runners.runner_kind"])
     .execute();
   const pool = await db

@@ -1,6 +1,6 @@
 // Attempts by id, by age, and those that still live.
 import { sql, type Kysely } from "kysely";
-import { ATTEMPT_STATES, isTerminal } from "@aim/contract";
+import { HELD_STATES, LIVE_STATES } from "@aim/contract";
 import type { Attempt, Job } from "../../execution/attempt.ts";
 import type { Scope } from "../../auth/can.ts";
 import type { Schema } from "../schema.ts";
@@ -63,13 +63,13 @@ export async function listAttempts(
 }
 
 export async function liveAttempts(db: Kysely<Schema>): Promise<Attempt[]> {
-  const live = ATTEMPT_STATES.filter((state) => !isTerminal(state));
-  const rows = await db.selectFrom("attempts").selectAll().where("state", "in", live).execute();
+  const rows = await db
+    .selectFrom("attempts")
+    .selectAll()
+    .where("state", "in", LIVE_STATES)
+    .execute();
   return rows.map(attemptOf);
 }
-
-/** Spelt out in the statements, so that prepared ones still find the indexes of live attempts. */
-const HELD = ATTEMPT_STATES.filter((state) => state !== "queued" && !isTerminal(state));
 
 /** Ids of those that wait past their deadline or are held past their lease. */
 export async function dueAttempts(
@@ -78,6 +78,7 @@ export async function dueAttempts(
 ): Promise<string[]> {
   const now = Math.round(use.now);
   const due = db.selectFrom("attempts").select("id");
+  // States are spelt out, so that prepared statements still find the indexes of live attempts.
   const waiting = await due
     .where("state", "=", sql.lit("queued"))
     .where("deadline_ms", "<=", now)
@@ -86,7 +87,7 @@ export async function dueAttempts(
     .where(
       "state",
       "in",
-      HELD.map((state) => sql.lit(state)),
+      HELD_STATES.map((state) => sql.lit(state)),
     )
     .where("lease_expires_ms", "<=", now)
     .execute();

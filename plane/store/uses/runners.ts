@@ -1,6 +1,6 @@
 // Runners that registered: who they are, when they were last heard of, and whether they are to take more.
 import type { Kysely, Selectable } from "kysely";
-import { ATTEMPT_STATES, isTerminal, type Register, type RuntimeFacts } from "@aim/contract";
+import { HELD_STATES, type Register, type RuntimeFacts } from "@aim/contract";
 import type { Schema } from "../schema.ts";
 import type { Write } from "../transaction.ts";
 import { writeAudit, type Audited } from "./audit.ts";
@@ -95,11 +95,10 @@ export async function listRunners(
     .orderBy("id")
     .limit(use.limit)
     .execute();
-  const live = ATTEMPT_STATES.filter((state) => state !== "queued" && !isTerminal(state));
   const held = await db
     .selectFrom("attempts")
     .select((query) => ["runner", query.fn.countAll<number>().as("held")])
-    .where("state", "in", live)
+    .where("state", "in", HELD_STATES)
     .groupBy("runner")
     .execute();
   const heldBy = new Map(held.map((row) => [row.runner, row.held]));
