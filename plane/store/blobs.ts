@@ -18,9 +18,9 @@ export interface Blobs {
   readonly sizeOf: (sha256: string) => Promise<number | null>;
   readonly read: (sha256: string) => Promise<Buffer>;
   readonly stream: (sha256: string) => Readable;
-  /** Takes in a file of the drafts' folder that is whole, durable and has this digest. */
   /** Puts a second name for the bytes into a folder of the same form, or a copy where that cannot be. False for none. */
   readonly copyTo: (sha256: string, folder: string) => Promise<boolean>;
+  /** Takes in a file of the drafts' folder that is whole, durable and has this digest. */
   readonly adopt: (draft: string, sha256: string) => Promise<void>;
   /** Folder of what is not whole yet; on the same file system. */
   readonly draftsFolder: string;
@@ -105,8 +105,13 @@ export async function storing(draft: string, work: () => Promise<void>): Promise
   }
 }
 
-async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
-  const file = await open(path, "wx", 0o600);
+/** To a file that must not be there yet, or to the end of one. */
+export async function writeDurably(
+  path: string,
+  bytes: Uint8Array,
+  how: "wx" | "a" = "wx",
+): Promise<void> {
+  const file = await open(path, how, 0o600);
   try {
     await file.writeFile(bytes);
     await file.sync();

@@ -2,11 +2,11 @@
 // attempt: as kept bytes when it has its digest, else as nothing.
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { AimError, type Uploaded } from "@aim/contract";
-import { storing, type Blobs } from "./blobs.ts";
+import { storing, writeDurably, type Blobs } from "./blobs.ts";
 
 export interface ArrivedChunk {
   readonly attemptId: string;
@@ -60,7 +60,7 @@ export function createDrafts(blobs: Blobs): Drafts {
     const received = Math.max(kept, end);
     await storing(draft, async () => {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      if (!repeated) await appendDurably(draft, chunk.bytes);
+      if (!repeated) await writeDurably(draft, chunk.bytes, "a");
       if (received < total) return;
       if ((await digestOf(draft)) !== sha256) throw new AimError("digest_mismatch");
       await blobs.adopt(draft, sha256);
@@ -90,16 +90,6 @@ async function sizeOf(path: string): Promise<number> {
     ({ size }) => size,
     () => 0,
   );
-}
-
-async function appendDurably(path: string, bytes: Uint8Array): Promise<void> {
-  const file = await open(path, "a", 0o600);
-  try {
-    await file.writeFile(bytes);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }
 
 async function digestOf(path: string): Promise<string> {

@@ -29,7 +29,8 @@ import {
 } from "./local-facts.ts";
 import { deleteJob } from "./delete-job.ts";
 import { readJournal } from "./journal-read.ts";
-import { readJournalNames, readKnownJournals, readMatrixRows } from "./journal-snapshot.ts";
+import { readJournalNames } from "./journal-names.ts";
+import { readKnownJournals, readMatrixRows } from "./journal-snapshot.ts";
 import { putHeartbeat } from "./put-heartbeat.ts";
 import {
   dueAttempts,

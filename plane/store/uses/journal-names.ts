@@ -39,20 +39,26 @@ export async function internNames(
   return { ids, fresh: rows.length };
 }
 
+/** Texts of names, by their numbers; a name that is gone is left out. */
+export async function readJournalNames(
+  db: Kysely<Schema>,
+  use: { readonly journal: number; readonly ids: readonly number[] },
+): Promise<{ readonly id: number; readonly name: string }[]> {
+  if (use.ids.length === 0) return [];
+  return db
+    .selectFrom("journal_names")
+    .select(["id", "name"])
+    .where("journal", "=", use.journal)
+    .where("id", "in", [...use.ids])
+    .execute();
+}
+
 export async function readNames(
   db: Kysely<Schema>,
   journal: number,
   ids: ReadonlySet<number>,
 ): Promise<NameOf> {
-  const rows =
-    ids.size === 0
-      ? []
-      : await db
-          .selectFrom("journal_names")
-          .select(["id", "name"])
-          .where("journal", "=", journal)
-          .where("id", "in", [...ids])
-          .execute();
+  const rows = await readJournalNames(db, { journal, ids: [...ids] });
   const names = new Map(rows.map(({ id, name }) => [id, name]));
   return (id) => {
     const name = names.get(id);

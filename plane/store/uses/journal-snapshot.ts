@@ -70,17 +70,3 @@ export async function readMatrixRows(
     .limit(use.limit)
     .execute();
 }
-
-/** Texts of names, by their numbers; a name that is gone is left out. */
-export async function readJournalNames(
-  db: Kysely<Schema>,
-  use: { readonly journal: number; readonly ids: readonly number[] },
-): Promise<{ readonly id: number; readonly name: string }[]> {
-  if (use.ids.length === 0) return [];
-  return db
-    .selectFrom("journal_names")
-    .select(["id", "name"])
-    .where("journal", "=", use.journal)
-    .where("id", "in", [...use.ids])
-    .execute();
-}
