@@ -32,3 +32,8 @@ export function formatTimestamp(milliseconds: number): string {
   const micros = Math.floor((milliseconds - whole) * 1000);
   return `${new Date(whole).toISOString().slice(0, -1)}${String(micros).padStart(3, "0")}Z`;
 }
+
+/** The same, of a moment that may not have come. */
+export function formatOrNull(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : formatTimestamp(milliseconds);
+}

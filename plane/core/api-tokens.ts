@@ -12,7 +12,7 @@ import { allowed, toldRoles, type AuditEntry } from "../audit/chain.ts";
 import { can } from "../auth/can.ts";
 import { heldOf } from "../auth/grants.ts";
 import { hashOf, idOfApiToken, newApiToken, sameText } from "../auth/secrets.ts";
-import { formatTimestamp } from "../base/clock.ts";
+import { formatOrNull, formatTimestamp } from "../base/clock.ts";
 import type { StoredToken } from "../store/uses/tokens.ts";
 import { TOUCH_MS, type AccessParts } from "./access.ts";
 
@@ -165,7 +165,6 @@ function revoking(
 }
 
 function viewOf(token: StoredToken): TokenView {
-  const time = (at: number | null) => (at === null ? null : formatTimestamp(at));
   return {
     token_id: token.id,
     name: token.name,
@@ -174,7 +173,7 @@ function viewOf(token: StoredToken): TokenView {
     roles: [...token.roles],
     created_at: formatTimestamp(token.created),
     expires_at: formatTimestamp(token.expires),
-    last_used_at: time(token.lastUsed),
-    revoked_at: time(token.revoked),
+    last_used_at: formatOrNull(token.lastUsed),
+    revoked_at: formatOrNull(token.revoked),
   };
 }

@@ -18,7 +18,7 @@ import {
 import { JOB_TYPES } from "@aim/drivers/schemas";
 import { allowed } from "../audit/chain.ts";
 import { scopeOf } from "../auth/can.ts";
-import { formatTimestamp } from "../base/clock.ts";
+import { formatOrNull, formatTimestamp } from "../base/clock.ts";
 import type { Attempt, Job } from "../execution/attempt.ts";
 import type { AttemptAndJob } from "../store/uses/read-attempts.ts";
 import { snapshot } from "./bundle.ts";
@@ -106,7 +106,6 @@ function hostsOf({ spec }: Job): number {
 }
 
 function statusOf(attempt: Attempt, job: Job): RunStatus {
-  const time = (at: number | null) => (at === null ? null : formatTimestamp(at));
   return {
     run_id: attempt.id,
     customer: job.customer,
@@ -116,9 +115,9 @@ function statusOf(attempt: Attempt, job: Job): RunStatus {
     hosts: hostsOf(job),
     state: attempt.state,
     created_at: formatTimestamp(attempt.created),
-    started_at: time(attempt.started),
-    ended_at: time(attempt.ended),
-    cancel_requested_at: time(attempt.cancelRequested),
+    started_at: formatOrNull(attempt.started),
+    ended_at: formatOrNull(attempt.ended),
+    cancel_requested_at: formatOrNull(attempt.cancelRequested),
     result: attempt.result,
   };
 }

@@ -1,10 +1,8 @@
 // Jobs and attempts as clients read them. Pure.
 import type { AcceptedJob, AttemptView, JobView, RetryHint } from "@aim/contract";
-import { formatTimestamp } from "../base/clock.ts";
+import { formatOrNull, formatTimestamp } from "../base/clock.ts";
 import type { Attempt, Job } from "../execution/attempt.ts";
 import { retryOf } from "../execution/retry.ts";
-
-const time = (at: number | null) => (at === null ? null : formatTimestamp(at));
 
 /** Of facts that never change: the same attempt is answered the same for ever. */
 export function acceptedView(attempt: Attempt, job: Job): AcceptedJob {
@@ -33,10 +31,10 @@ export function attemptView(attempt: Attempt, job: Job): AttemptView {
     epoch: attempt.epoch,
     runner_instance_id: attempt.runner,
     created_at: formatTimestamp(attempt.created),
-    started_at: time(attempt.started),
-    ended_at: time(attempt.ended),
+    started_at: formatOrNull(attempt.started),
+    ended_at: formatOrNull(attempt.ended),
     deadline_at: formatTimestamp(attempt.deadline),
-    cancel_requested_at: time(attempt.cancelRequested),
+    cancel_requested_at: formatOrNull(attempt.cancelRequested),
     retry: retryHint(attempt, job),
     result: attempt.result,
   };
@@ -46,7 +44,7 @@ function retryHint(attempt: Attempt, job: Job): RetryHint | null {
   const retry = retryOf(attempt, job);
   if (retry === null) return null;
   const { retryable, safeAt, reason } = retry;
-  return { retryable, safe_to_retry_at: time(safeAt), reason };
+  return { retryable, safe_to_retry_at: formatOrNull(safeAt), reason };
 }
 
 export function jobView(job: Job, count: number, attempts: readonly AttemptView[]): JobView {

@@ -3,7 +3,6 @@ import {
   AimError,
   canonicalJson,
   type AcceptedJob,
-  type Action,
   type AttemptState,
   type JobRequest,
   type JobSpec,
@@ -18,7 +17,7 @@ import { CLAIM_TOPIC, OUTBOX_TOPIC } from "../execution/dispatcher.ts";
 import type { CreatedJob } from "../store/uses/create-job.ts";
 import type { CoreParts } from "./parts.ts";
 import { acceptedView, attemptView, jobView } from "./job-views.ts";
-import { requireIn, requireJob } from "./rights.ts";
+import { findJob, requireIn } from "./rights.ts";
 import { checkContent, checkSpec } from "./spec-policy.ts";
 
 export interface JobQuery {
@@ -46,13 +45,13 @@ export interface Jobs {
 
 export function createJobs(parts: CoreParts): Jobs {
   async function read(who: Principal, jobId: string): Promise<JobView> {
-    const { job, attempts } = await find(parts, { who, action: "job.read", jobId });
+    const { job, attempts } = await findJob(parts.store, { who, action: "job.read", jobId });
     const views = attempts.map((attempt) => attemptView(attempt, job));
     return jobView(job, attempts.length, views);
   }
 
   async function cancel(who: Principal, jobId: string): Promise<JobView> {
-    const { job, attempts } = await find(parts, { who, action: "job.cancel", jobId });
+    const { job, attempts } = await findJob(parts.store, { who, action: "job.cancel", jobId });
     const newest = attempts.at(-1);
     if (newest === undefined) throw new AimError("not_found");
     await parts.dispatcher.cancel(newest.id, cancelEntry(parts, { who, job, runId: newest.id }));
@@ -89,29 +88,12 @@ export function cancelEntry(
   });
 }
 
-interface Sought {
-  readonly who: Principal;
-  readonly action: Action;
-  readonly jobId: string;
-}
-
-async function find(
-  parts: CoreParts,
-  { who, action, jobId }: Sought,
-): Promise<{ readonly job: Job; readonly attempts: readonly Attempt[] }> {
-  const found = await parts.store.readJob({ jobId });
-  if (found === null) throw new AimError("not_found");
-  requireJob(who, action, found.job);
-  return found;
-}
-
 async function accept(parts: CoreParts, who: Principal, request: JobRequest): Promise<AcceptedJob> {
   const { spec } = request;
-  const { customer: of, job_type: jobType } = spec;
-  requireIn(who, "job.execute", { customer: of, jobType, code: "unknown_customer" });
-  await requireNoWayRound(parts, who, of);
+  const { customer, job_type: jobType } = spec;
+  requireIn(who, "job.execute", { customer, jobType, code: "unknown_customer" });
+  await requireNoWayRound(parts, who, customer);
   checkSpec(spec);
-  const { customer, job_type: title } = spec;
   const before = await parts.store.readAccepted({ customer, key: spec.idempotency_key });
   if (before !== null) {
     const same = before.job.requestDigest === parts.digest(canonicalJson(spec));
@@ -123,7 +105,14 @@ async function accept(parts: CoreParts, who: Principal, request: JobRequest): Pr
   if (files === null) throw new AimError("bundle_unknown", "/spec/source/bundle_digest");
   await checkContent(parts, spec, files);
   const { credentials_id: credentials } = request;
-  const wanted = { spec, credentials, title, playbook: title, revision: null, approvedBy: null };
+  const wanted = {
+    spec,
+    credentials,
+    title: jobType,
+    playbook: jobType,
+    revision: null,
+    approvedBy: null,
+  };
   const { attempt, job } = await acceptJob(parts, who, wanted);
   return acceptedView(attempt, job);
 }
@@ -208,7 +197,7 @@ async function retry(
   who: Principal,
   { jobId, request }: RetryWish,
 ): Promise<AcceptedJob> {
-  const { job } = await find(parts, { who, action: "job.retry", jobId });
+  const { job } = await findJob(parts.store, { who, action: "job.retry", jobId });
   const before = await parts.store.readRetry({ jobId, key: request.idempotency_key });
   if (before !== null) return acceptedView(before, job);
   const handover = {

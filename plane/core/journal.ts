@@ -12,7 +12,6 @@ import {
 } from "@aim/contract";
 import { allowed } from "../audit/chain.ts";
 import { formatTimestamp } from "../base/clock.ts";
-import type { Job } from "../execution/attempt.ts";
 import { captureOf } from "../journal/capture.ts";
 import { CHANGED, IGNORED, type Checkpoint } from "../journal/checkpoint.ts";
 import { addToMatrix, emptyMatrix, matrixOf, namesOfMatrix } from "../journal/matrix.ts";
@@ -20,7 +19,7 @@ import { USUAL_LIMITS } from "../journal/retention.ts";
 import type { StoredGap, StoredRecord } from "../store/uses/journal-read.ts";
 import type { KnownJournal } from "../store/uses/journal-snapshot.ts";
 import type { CoreParts } from "./parts.ts";
-import { requireJob } from "./rights.ts";
+import { findJob } from "./rights.ts";
 
 /** Rows that one look reads for the matrix, so that no look takes long. */
 const MATRIX_ROWS = 5_000;
@@ -50,24 +49,13 @@ export function createJournals(parts: JournalParts): Journals {
   };
 }
 
-async function requireRight(
-  parts: JournalParts,
-  who: Principal,
-  of: { readonly jobId: string; readonly action: "job.read" | "job.delete" },
-): Promise<Job> {
-  const found = await parts.store.readJob({ jobId: of.jobId });
-  if (found === null) throw new AimError("not_found");
-  requireJob(who, of.action, found.job);
-  return found.job;
-}
-
 async function page(
   parts: JournalParts,
   who: Principal,
   query: JournalQuery,
 ): Promise<JournalPage> {
   const { jobId } = query;
-  await requireRight(parts, who, { jobId, action: "job.read" });
+  await findJob(parts.store, { who, action: "job.read", jobId });
   const read = await parts.store.readJournal(query);
   if (read === null) throw new AimError("not_found");
   return {
@@ -95,7 +83,7 @@ async function snapshot(
   who: Principal,
   jobId: string,
 ): Promise<JournalSnapshot> {
-  await requireRight(parts, who, { jobId, action: "job.read" });
+  await findJob(parts.store, { who, action: "job.read", jobId });
   const known = await parts.store.readKnownJournals({ jobId });
   const newest = known?.attempts.at(-1);
   if (known === null || newest === undefined) throw new AimError("not_found");
@@ -200,7 +188,7 @@ async function readMatrix(
 
 async function remove(parts: JournalParts, who: Principal, jobId: string): Promise<void> {
   const action = "job.delete";
-  const { customer } = await requireRight(parts, who, { jobId, action });
+  const { customer } = (await findJob(parts.store, { who, action, jobId })).job;
   const now = parts.clock.now();
   const audit = allowed(who, { action, customer, what: { job_id: jobId }, now });
   const code = await parts.store.deleteJob({ jobId, now, audit });

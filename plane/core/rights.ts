@@ -31,6 +31,23 @@ export function requireJob(principal: Principal, action: Action, job: Job): void
   throw new NotTheirs(code, { action, customer: job.customer, jobId: job.id });
 }
 
+interface Sought {
+  readonly who: Principal;
+  readonly action: Action;
+  readonly jobId: string;
+}
+
+/** A job and its attempts, oldest first. Throws as `requireJob` does, and not_found for one that is not there. */
+export async function findJob(
+  store: Pick<Store, "readJob">,
+  { who, action, jobId }: Sought,
+): Promise<NonNullable<Awaited<ReturnType<Store["readJob"]>>>> {
+  const found = await store.readJob({ jobId });
+  if (found === null) throw new AimError("not_found");
+  requireJob(who, action, found.job);
+  return found;
+}
+
 /** Whether the principal may read the job now: asked again and again of whoever follows it. */
 export function mayStillRead(
   store: Pick<Store, "readJob">,

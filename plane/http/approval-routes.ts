@@ -1,15 +1,16 @@
 // Revisions that wait, their approval, and the administrator's switch. Translates; decides nothing.
 import type { FastifyInstance } from "fastify";
-import { AimError, ExecutionSettingSchema, ROUTES } from "@aim/contract";
+import { ExecutionSettingSchema, ROUTES, Sha256Schema } from "@aim/contract";
 import { allowed } from "../audit/chain.ts";
-import { can } from "../auth/can.ts";
 import { createApprovals } from "../core/approvals.ts";
 import type { CoreParts } from "../core/parts.ts";
+import { requireIn } from "../core/rights.ts";
 import { check } from "./check.ts";
 import { whoAsks } from "./identity.ts";
+import { idIn } from "./params.ts";
 import { sendJson } from "./reply.ts";
 
-const REVISION = /^[0-9a-f]{64}$/;
+const revisionOf = idIn("revision", Sha256Schema);
 
 export function addApprovalRoutes(app: FastifyInstance, parts: CoreParts): void {
   const approvals = createApprovals(parts);
@@ -28,7 +29,7 @@ export function addApprovalRoutes(app: FastifyInstance, parts: CoreParts): void 
 
 export function addSettingRoutes(app: FastifyInstance, parts: CoreParts): void {
   app.put(ROUTES.executionSetting.path, async (request, reply) => {
-    if (!can(whoAsks(request), "setting.write")) throw new AimError("not_permitted");
+    requireIn(whoAsks(request), "setting.write", { code: "not_permitted" });
     const { enabled } = check(ExecutionSettingSchema, request.body);
     const audit = allowed(whoAsks(request), {
       action: "setting.write",
@@ -41,10 +42,4 @@ export function addSettingRoutes(app: FastifyInstance, parts: CoreParts): void {
     // Told as it is: a plane that was started without execution stays so.
     return sendJson(reply, { enabled: await parts.mayExecute() });
   });
-}
-
-function revisionOf(params: unknown): string {
-  const { revision = "" } = params as { revision?: string };
-  if (!REVISION.test(revision)) throw new AimError("not_found");
-  return revision;
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import {
   AcceptanceSchema,
   AimError,
+  AttemptIdSchema,
   canonicalJson,
   CredentialsSchema,
   isTerminal,
@@ -20,6 +21,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import { check } from "./check.ts";
 import { whoAsks, whoAsksNow } from "./identity.ts";
 import { streamRun } from "./event-stream.ts";
+import { afterOf, idIn } from "./params.ts";
 import { IN_LINES, sendJson, sendResponse } from "./reply.ts";
 
 export interface ClientRouteParts extends CoreParts {
@@ -27,7 +29,7 @@ export interface ClientRouteParts extends CoreParts {
   readonly metrics: Metrics;
 }
 
-const RUN_ID = /^run_[0-9a-hjkmnp-tv-z]{26}$/;
+const runIdOf = idIn("run_id", AttemptIdSchema);
 
 export function addClientRoutes(app: FastifyInstance, parts: ClientRouteParts): void {
   const { core } = parts;
@@ -77,12 +79,11 @@ export function addClientRoutes(app: FastifyInstance, parts: ClientRouteParts): 
 
   app.get(ROUTES.runEvents.path, IN_LINES, async (request, reply) => {
     const runId = runIdOf(request.params);
-    const { after = "0" } = request.query as { after?: string };
-    if (!/^\d{1,15}$/.test(after)) throw new AimError("invalid_request", "/after");
+    const after = afterOf(request.query);
     await core.status(whoAsks(request), runId);
     return streamRun(parts, reply, {
       runId,
-      after: Number(after),
+      after,
       whoNow: whoAsksNow(request),
     });
   });
@@ -164,10 +165,4 @@ export function addLocalRoutes(app: FastifyInstance, parts: ClientRouteParts): v
     });
     return sendJson(reply, JSON.parse(canonicalJson(acceptance)));
   });
-}
-
-function runIdOf(params: unknown): string {
-  const { run_id = "" } = params as { run_id?: string };
-  if (!RUN_ID.test(run_id)) throw new AimError("not_found");
-  return run_id;
 }

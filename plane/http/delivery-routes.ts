@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import {
   AimError,
   DELIVERY_STATES,
+  EventIdSchema,
   ROUTES,
   type Delivery,
   type DeliveryState,
@@ -13,10 +14,11 @@ import type { CoreParts } from "../core/parts.ts";
 import { OUTBOX_TOPIC } from "../execution/dispatcher.ts";
 import type { StoredDelivery } from "../store/uses/deliveries.ts";
 import { whoAsks } from "./identity.ts";
+import { idIn } from "./params.ts";
 import { sendJson } from "./reply.ts";
 
 const LISTED_MAX = 100;
-const EVENT_ID = /^evt_[0-9a-hjkmnp-tv-z]{26}$/;
+const eventIdOf = idIn("event_id", EventIdSchema);
 
 export function addDeliveryRoutes(app: FastifyInstance, parts: CoreParts): void {
   app.get(ROUTES.deliveryList.path, async (request, reply) => {
@@ -27,11 +29,9 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: CoreParts): void 
   });
 
   app.post(ROUTES.deliveryReplay.path, async (request, reply) => {
-    const { event_id = "", callback_index = "" } = request.params as {
-      event_id?: string;
-      callback_index?: string;
-    };
-    if (!EVENT_ID.test(event_id) || !/^\d$/.test(callback_index)) throw new AimError("not_found");
+    const event_id = eventIdOf(request.params);
+    const { callback_index = "" } = request.params as { callback_index?: string };
+    if (!/^\d$/.test(callback_index)) throw new AimError("not_found");
     const which = { eventId: event_id, callbackIndex: Number(callback_index) };
     const now = parts.clock.now();
     const audit = allowed(whoAsks(request), {

@@ -1,24 +1,31 @@
 // What runs this installation: its runners, what attempts took, and the API's own description.
 import type { FastifyInstance } from "fastify";
-import { AimError, openApi, ROUTES, USAGE_PER_PAGE_MAX, type Usage } from "@aim/contract";
+import {
+  openApi,
+  ROUTES,
+  RunnerInstanceIdSchema,
+  USAGE_PER_PAGE_MAX,
+  type Usage,
+} from "@aim/contract";
 import { allowed } from "../audit/chain.ts";
-import { can, scopeOf } from "../auth/can.ts";
+import { scopeOf } from "../auth/can.ts";
 import { formatTimestamp } from "../base/clock.ts";
 import type { CoreParts } from "../core/parts.ts";
+import { requireIn } from "../core/rights.ts";
 import { listRunners } from "../core/runners.ts";
 import type { Store } from "../store/store.ts";
 import { whoAsks } from "./identity.ts";
+import { afterOf, idIn } from "./params.ts";
 import { sendJson } from "./reply.ts";
 
-const RUNNER_ID = /^rnr_[0-9a-hjkmnp-tv-z]{26}$/;
+const runnerIdOf = idIn("runner_instance_id", RunnerInstanceIdSchema);
 
 export function addFleetRoutes(app: FastifyInstance, parts: CoreParts): void {
   app.get(ROUTES.runnerList.path, async (_, reply) => sendJson(reply, await listRunners(parts)));
 
   app.post(ROUTES.runnerDrain.path, async (request, reply) => {
-    const { runner_instance_id = "" } = request.params as { runner_instance_id?: string };
-    if (!can(whoAsks(request), "runner.write")) throw new AimError("not_permitted");
-    if (!RUNNER_ID.test(runner_instance_id)) throw new AimError("not_found");
+    requireIn(whoAsks(request), "runner.write", { code: "not_permitted" });
+    const runner_instance_id = runnerIdOf(request.params);
     const audit = allowed(whoAsks(request), {
       action: "runner.write",
       customer: null,
@@ -30,10 +37,9 @@ export function addFleetRoutes(app: FastifyInstance, parts: CoreParts): void {
   });
 
   app.get(ROUTES.usage.path, async (request, reply) => {
-    const { after = "0" } = request.query as { after?: string };
-    if (!/^\d{1,15}$/.test(after)) throw new AimError("invalid_request", "/after");
+    const after = afterOf(request.query);
     const { customers } = scopeOf(whoAsks(request), "usage.read");
-    const page = { after: Number(after), limit: USAGE_PER_PAGE_MAX, customers };
+    const page = { after, limit: USAGE_PER_PAGE_MAX, customers };
     return sendJson(reply, (await parts.store.readUsage(page)).map(usageOf));
   });
 

@@ -6,6 +6,7 @@ import {
   BUNDLE_FILE_BYTES_MAX,
   BundleSchema,
   JOB_BYTES_MAX,
+  JobIdSchema,
   JobRequestSchema,
   JOBS_PER_PAGE_MAX,
   RetryRequestSchema,
@@ -17,9 +18,11 @@ import { createJobs } from "../core/jobs.ts";
 import type { CoreParts } from "../core/parts.ts";
 import { check } from "./check.ts";
 import { whoAsks } from "./identity.ts";
+import { idIn, isOf, limitOf } from "./params.ts";
 import { sendJson } from "./reply.ts";
 
-const JOB_ID = /^job_[0-9a-hjkmnp-tv-z]{26}$/;
+export const jobIdOf = idIn("job_id", JobIdSchema);
+const isJobId = isOf(JobIdSchema);
 const JOBS_PER_PAGE = 50;
 const CREATED = 201;
 
@@ -72,21 +75,12 @@ export function addJobRoutes(app: FastifyInstance, parts: CoreParts): void {
   });
 }
 
-export function jobIdOf(params: unknown): string {
-  const { job_id = "" } = params as { job_id?: string };
-  if (!JOB_ID.test(job_id)) throw new AimError("not_found");
-  return job_id;
-}
-
 function queryOf(query: unknown) {
   const { before = null, customer = null, limit, state = null } = query as Record<string, string>;
-  if (before !== null && !JOB_ID.test(before)) throw new AimError("invalid_request", "/before");
+  if (before !== null && !isJobId(before)) throw new AimError("invalid_request", "/before");
   if (state !== null && !isState(state)) throw new AimError("invalid_request", "/state");
-  const count = limit === undefined ? JOBS_PER_PAGE : Number(limit);
-  if (!Number.isInteger(count) || count < 1 || count > JOBS_PER_PAGE_MAX) {
-    throw new AimError("invalid_request", "/limit");
-  }
-  return { before, customer, state, limit: count };
+  const page = { usual: JOBS_PER_PAGE, most: JOBS_PER_PAGE_MAX };
+  return { before, customer, state, limit: limitOf(limit, page) };
 }
 
 function isState(text: string): text is AttemptState {

@@ -13,6 +13,7 @@ import {
   MoveSchema,
   RegisterSchema,
   ROUTES,
+  Sha256Schema,
   UPLOAD_CHUNK_BYTES_MAX,
   type Registered,
 } from "@aim/contract";
@@ -21,13 +22,14 @@ import type { CoreParts } from "../core/parts.ts";
 import type { Attempt, Job } from "../execution/attempt.ts";
 import type { AttemptAndJob } from "../store/uses/read-attempts.ts";
 import { check } from "./check.ts";
+import { idIn } from "./params.ts";
 import { sendResponse } from "./reply.ts";
 import type { RunnerGuard } from "./runner-guard.ts";
 import type { ArrivedChunk, Drafts } from "../store/drafts.ts";
 
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 const COMPLETION_BYTES_MAX = 64 * 1024 * 1024;
-const SHA256 = /^[0-9a-f]{64}$/;
+const digestOf = idIn("sha256", Sha256Schema);
 
 export interface RunnerRouteParts extends CoreParts {
   readonly drafts: Drafts;
@@ -95,10 +97,8 @@ export function addRunnerRoutes(
 /** What runners read before and beside attempts: reviewed files, and questions about them. */
 function addContentRoutes(app: FastifyInstance, parts: RunnerRouteParts): void {
   app.get(ROUTES.blob.path, async (request, reply) => {
-    const { sha256 = "" } = request.params as { sha256?: string };
-    if (!SHA256.test(sha256) || !(await parts.blobs.has(sha256))) {
-      throw new AimError("not_found");
-    }
+    const sha256 = digestOf(request.params);
+    if (!(await parts.blobs.has(sha256))) throw new AimError("not_found");
     return reply.type("application/octet-stream").send(parts.blobs.stream(sha256));
   });
 
@@ -151,8 +151,7 @@ function attemptIdOf(params: unknown): string {
 }
 
 function chunkOf(request: FastifyRequest): ArrivedChunk {
-  const { sha256 = "" } = request.params as { sha256?: string };
-  if (!SHA256.test(sha256)) throw new AimError("not_found");
+  const sha256 = digestOf(request.params);
   if (!Buffer.isBuffer(request.body)) throw new AimError("invalid_request");
   return {
     attemptId: attemptIdOf(request.params),

@@ -1,16 +1,24 @@
 // Users and tokens. Translates; decides nothing.
 import type { FastifyInstance } from "fastify";
-import { AimError, NewTokenSchema, NewUserSchema, ROUTES, UserChangeSchema } from "@aim/contract";
+import {
+  NewTokenSchema,
+  NewUserSchema,
+  ROUTES,
+  TokenIdSchema,
+  UserChangeSchema,
+  UserIdSchema,
+} from "@aim/contract";
 import type { AccessParts } from "../core/access.ts";
 import { createApiTokens } from "../core/api-tokens.ts";
 import { createUsers } from "../core/users.ts";
 import { check } from "./check.ts";
 import { whoAsks } from "./identity.ts";
+import { idIn } from "./params.ts";
 import { sendJson } from "./reply.ts";
 
 const CREATED = 201;
-const USER_ID = /^usr_[0-9a-hjkmnp-tv-z]{26}$/;
-const TOKEN_ID = /^pat_[0-9a-hjkmnp-tv-z]{26}$/;
+const userIdOf = idIn("user_id", UserIdSchema);
+const tokenIdOf = idIn("token_id", TokenIdSchema);
 
 export function addUserRoutes(app: FastifyInstance, parts: AccessParts): void {
   const users = createUsers(parts);
@@ -40,15 +48,7 @@ export function addTokenRoutes(app: FastifyInstance, parts: AccessParts): void {
     return sendJson(reply.code(CREATED), await tokens.make(whoAsks(request), wish));
   });
   app.post(ROUTES.tokenRevoke.path, async (request, reply) => {
-    const { token_id = "" } = request.params as { token_id?: string };
-    if (!TOKEN_ID.test(token_id)) throw new AimError("not_found");
-    await tokens.revoke(whoAsks(request), token_id);
+    await tokens.revoke(whoAsks(request), tokenIdOf(request.params));
     return sendJson(reply, {});
   });
-}
-
-function userIdOf(params: unknown): string {
-  const { user_id = "" } = params as { user_id?: string };
-  if (!USER_ID.test(user_id)) throw new AimError("not_found");
-  return user_id;
 }
