@@ -29,6 +29,7 @@ import type { LoginRouteParts } from "./http/login-routes.ts";
 import { createTokenGuard, type RunnerGuard } from "./http/runner-guard.ts";
 import { createJournalFeeds } from "./http/journal-feed.ts";
 import type { JournalRouteParts } from "./http/journal-routes.ts";
+import { createJournalWatch } from "./http/journal-watch.ts";
 import { createJournalStreams, type JournalStreams } from "./http/journal-stream.ts";
 import type { RunnerRouteParts } from "./http/runner-routes.ts";
 import { resolveHere } from "./outbox/address.ts";
@@ -163,10 +164,11 @@ function openStore(
 }
 
 function composeJournalStreams({ signals, store }: CoreParts): JournalStreams {
+  const readEpoch = () => store.readRightsEpoch();
   return createJournalStreams({
     feeds: createJournalFeeds(store, signals),
-    signals,
-    readEpoch: () => store.readRightsEpoch(),
+    watch: createJournalWatch({ signals, store, readEpoch }),
+    readEpoch,
     stillMay: mayStillRead(store),
   });
 }

@@ -131,13 +131,12 @@ export class Dispatcher {
     if (known === undefined) throw new AimError("not_found");
     const end = this.#parts.clock.now() + request.wait_ms;
     for (;;) {
-      const looked = new AbortController();
       // Listens before it looks: what is accepted while it looks must not wait for the next look.
-      const woken = this.#parts.signals.wait(
+      const { woken, stop } = this.#parts.signals.listen(
         CLAIM_TOPIC,
         Math.max(0, Math.min(LOOK_AGAIN_MS, end - this.#parts.clock.now())),
-        AbortSignal.any([signal, looked.signal]),
       );
+      signal.addEventListener("abort", stop);
       try {
         await this.#hear(request.runner_instance_id);
         if (known.draining) return { kind: "drain" };
@@ -147,7 +146,8 @@ export class Dispatcher {
         if (grant !== null || signal.aborted || this.#parts.clock.now() >= end) return grant;
         await woken;
       } finally {
-        looked.abort();
+        signal.removeEventListener("abort", stop);
+        stop();
       }
     }
   }

@@ -4,8 +4,16 @@ export interface Signals {
   readonly wake: (topic: string) => void;
   /** How often anything was woken so far: between two equal answers nobody can have missed a wake. */
   readonly wakes: () => number;
-  /** Resolves at the next wake of the topic, after `ms`, or when `signal` aborts. */
-  readonly wait: (topic: string, ms: number, signal?: AbortSignal) => Promise<void>;
+  /** Hears of the next wake of the topic. */
+  readonly listen: (topic: string, ms: number) => Listening;
+}
+
+/** Thousands of readers make one each second: an object and a timer, no abort signal. */
+export interface Listening {
+  /** Resolves at the wake, after the time, or when it is stopped. */
+  readonly woken: Promise<void>;
+  /** Safe to call at any time and twice. */
+  readonly stop: () => void;
 }
 
 export function createSignals(): Signals {
@@ -20,22 +28,20 @@ export function createSignals(): Signals {
     for (const resolve of waiters ?? []) resolve();
   }
 
-  function wait(topic: string, ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const waiters = waiting.get(topic) ?? new Set();
-      waiting.set(topic, waiters);
-      const done = () => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", done);
-        waiters.delete(done);
-        if (waiters.size === 0 && waiting.get(topic) === waiters) waiting.delete(topic);
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      signal?.addEventListener("abort", done, { once: true });
-      waiters.add(done);
-    });
+  function listen(topic: string, ms: number): Listening {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiters = waiting.get(topic) ?? new Set();
+    waiting.set(topic, waiters);
+    const stop = () => {
+      clearTimeout(timer);
+      waiters.delete(stop);
+      if (waiters.size === 0 && waiting.get(topic) === waiters) waiting.delete(topic);
+      resolve();
+    };
+    const timer = setTimeout(stop, ms);
+    waiters.add(stop);
+    return { woken: promise, stop };
   }
 
-  return { wake, wakes: () => woken, wait };
+  return { wake, wakes: () => woken, listen };
 }

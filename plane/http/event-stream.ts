@@ -11,6 +11,8 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import { line, NDJSON } from "./reply.ts";
 
 const PAGE = 200;
+/** Whoever waits looks by itself after this long, whoever forgot to wake it. */
+const LOOK_AGAIN_MS = 1_000;
 /** Who reads is asked again after this long. */
 const ASK_AGAIN_MS = 1_000;
 
@@ -43,8 +45,7 @@ export async function streamRun(
   let { after } = request;
   await pull({
     raw,
-    signals,
-    topic: () => eventsTopic(attemptId),
+    listen: () => signals.listen(eventsTopic(attemptId), LOOK_AGAIN_MS),
     look: async (send) => {
       // Read the state before the events: an end seen here has all its events stored already.
       const found = await store.readAttempt({ attemptId });

@@ -3,12 +3,13 @@
 import type { ServerResponse } from "node:http";
 import { AimError, JOURNAL_STREAMS, type Principal } from "@aim/contract";
 import { eventsTopic } from "../execution/dispatcher.ts";
-import type { Signals } from "../execution/signals.ts";
+import type { Listening } from "../execution/signals.ts";
 import { message, type JournalFeeds } from "./journal-feed.ts";
+import type { JournalWatch } from "./journal-watch.ts";
 import { pull, type Send } from "./pull.ts";
 
 const HEARTBEAT_MS = 15_000;
-/** Rights are read anew after this long, whatever the epoch says. */
+/** Before a write rights are read anew after this long, whatever the epoch says. */
 const CHECK_AGAIN_MS = 1_000;
 /** An epoch that was read so short a time ago serves all who ask. */
 const EPOCH_FRESH_MS = 20;
@@ -18,7 +19,7 @@ export type StillMay = (principal: Principal, jobId: string) => Promise<boolean>
 
 export interface JournalStreamParts {
   readonly feeds: JournalFeeds;
-  readonly signals: Signals;
+  readonly watch: JournalWatch;
   /** A number that changes with every change of rights. */
   readonly readEpoch: () => Promise<number>;
   readonly stillMay: StillMay;
@@ -89,12 +90,21 @@ async function serve(parts: Lent, reader: JournalReader): Promise<void> {
   raw.flushHeaders();
   const may = rightsOf(parts, reader);
   const unfollow = parts.feeds.follow(jobId);
+  const watched = parts.watch.open(jobId);
   let { after: cursor, runId } = reader;
   let written = performance.now();
 
+  /** Until something happens or a sign of life is due. */
+  function listen(): Listening {
+    const left = written + HEARTBEAT_MS - performance.now();
+    return watched.listen(eventsTopic(runId), Math.max(0, Math.ceil(left)));
+  }
+
   async function look(send: Send): Promise<"again" | "wait" | "end"> {
     const batch = await parts.feeds.after(jobId, cursor);
-    if (batch.newestRun === null || !(await may())) return close("access_ended");
+    const quiet = performance.now() - written >= HEARTBEAT_MS;
+    const writes = batch.bytes.length > 0 || batch.ended || quiet;
+    if (batch.newestRun === null || !(await may(writes))) return close("access_ended");
     if (batch.ahead) return close("cursor_unknown");
     runId = batch.newestRun;
     if (batch.bytes.length > 0) {
@@ -107,7 +117,7 @@ async function serve(parts: Lent, reader: JournalReader): Promise<void> {
       raw.end(message({ name: "end", data: { cursor } }, cursor));
       return "end";
     }
-    if (performance.now() - written >= HEARTBEAT_MS) {
+    if (quiet) {
       written = performance.now();
       if (!(await send(": still here\n\n"))) return "end";
     }
@@ -120,20 +130,27 @@ async function serve(parts: Lent, reader: JournalReader): Promise<void> {
   }
 
   try {
-    await pull({ raw, signals: parts.signals, topic: () => eventsTopic(runId), look });
+    await pull({ raw, listen, look });
   } finally {
+    watched.close();
     unfollow();
   }
 }
 
-/** Looks everything up when the epoch has changed or the last look is too long ago. */
-function rightsOf(parts: Lent, { jobId, whoNow }: JournalReader): () => Promise<boolean> {
+/**
+ * Looks everything up when the epoch has changed, and before a write when the last look is too long ago: a session may have
+ * ended by its time alone.
+ */
+function rightsOf(
+  parts: Lent,
+  { jobId, whoNow }: JournalReader,
+): (writes: boolean) => Promise<boolean> {
   let seen = Number.NaN;
   let checked = Number.NEGATIVE_INFINITY;
-  return async () => {
+  return async (writes) => {
     const epoch = await parts.epoch();
     const now = performance.now();
-    if (epoch === seen && now - checked < CHECK_AGAIN_MS) return true;
+    if (epoch === seen && (!writes || now - checked < CHECK_AGAIN_MS)) return true;
     const principal = await whoNow();
     if (principal === null || !(await parts.stillMay(principal, jobId))) return false;
     seen = epoch;

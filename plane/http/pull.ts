@@ -1,18 +1,15 @@
 // How an open answer is fed: it looks, writes, and waits until something may be new. The store is the buffer: nothing is
 // queued for a reader, a slow one only slows itself, and one that takes nothing is cut off.
 import type { ServerResponse } from "node:http";
-import type { Signals } from "../execution/signals.ts";
+import type { Listening } from "../execution/signals.ts";
 
-/** Whoever waits looks by itself after this long, whoever forgot to wake it. */
-const LOOK_AGAIN_MS = 1_000;
 /** A reader that takes nothing for this long is cut off. */
 const STALLED_MS = 30_000;
 
 export interface Reader {
   readonly raw: ServerResponse;
-  readonly signals: Signals;
-  /** What wakes it; asked before each look. */
-  readonly topic: () => string;
+  /** Listens for what wakes it; called before each look. */
+  readonly listen: () => Listening;
   /** Writes what is new by `send`, which answers false for a reader that is gone; answers what comes next. */
   readonly look: (send: Send) => Promise<"again" | "wait" | "end">;
 }
@@ -20,24 +17,23 @@ export interface Reader {
 export type Send = (bytes: string | Buffer) => Promise<boolean>;
 
 /** Resolves when the reader is gone or `look` has said `end`. */
-export async function pull({ raw, signals, topic, look }: Reader): Promise<void> {
-  let looking = new AbortController();
-  raw.on("close", () => looking.abort());
+export async function pull({ raw, listen, look }: Reader): Promise<void> {
+  let listening: Listening | null = null;
+  raw.on("close", () => listening?.stop());
   const send: Send = async (bytes) => {
     const taken = !raw.destroyed && (await write(raw, bytes));
     if (!taken) raw.destroy();
     return taken;
   };
   while (!raw.destroyed) {
-    looking = new AbortController();
     // Listens before it looks: what is stored while it looks must not wait for the next look.
-    const woken = signals.wait(topic(), LOOK_AGAIN_MS, looking.signal);
+    listening = listen();
     try {
       const next = await look(send);
       if (next === "end") return;
-      if (next === "wait") await woken;
+      if (next === "wait") await listening.woken;
     } finally {
-      looking.abort();
+      listening.stop();
     }
   }
 }

@@ -36,15 +36,17 @@ export interface Outbox {
 
 export function createOutbox(parts: OutboxParts): Outbox {
   const { store, clock, signals, topic } = parts;
-  const ending = new AbortController();
+  const state = { ending: false };
   const underWay = new Set<Promise<void>>();
   let loop: Promise<void> = Promise.resolve();
 
   async function watch(onDefect: (error: unknown) => void): Promise<void> {
-    while (!ending.signal.aborted) {
+    while (!state.ending) {
       const taken = await take();
       for (const delivery of taken) launch(delivery, onDefect);
-      if (taken.length === 0) await signals.wait(topic, await pause(), ending.signal);
+      if (taken.length > 0) continue;
+      const ms = await pause();
+      if (!state.ending) await signals.listen(topic, ms).woken;
     }
   }
 
@@ -91,7 +93,8 @@ export function createOutbox(parts: OutboxParts): Outbox {
       loop = watch(onDefect).catch(onDefect);
     },
     stop: async () => {
-      ending.abort();
+      state.ending = true;
+      signals.wake(topic);
       await loop;
       await Promise.all(underWay);
     },

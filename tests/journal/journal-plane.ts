@@ -16,6 +16,7 @@ import { LOCAL_PRINCIPAL } from "../../plane/http/identity.ts";
 import { createJournalFeeds } from "../../plane/http/journal-feed.ts";
 import { addJournalRoutes } from "../../plane/http/journal-routes.ts";
 import { createJournalStreams, type StillMay } from "../../plane/http/journal-stream.ts";
+import { createJournalWatch } from "../../plane/http/journal-watch.ts";
 import { openIdentifiedServer } from "../../plane/http/testing/identified-server.ts";
 import type { JournalLimits } from "../../plane/journal/retention.ts";
 import { openSqliteStore } from "../../plane/store/dialects/sqlite/store.ts";
@@ -76,10 +77,11 @@ export async function openJournalPlane(options: JournalPlaneOptions = {}): Promi
     onEnd: () => undefined,
     ...(options.limits === undefined ? {} : { journalLimits: options.limits }),
   });
+  const readEpoch = options.readEpoch?.(store) ?? (() => store.readRightsEpoch());
   const journalStreams = createJournalStreams({
     feeds: createJournalFeeds(store, signals),
-    signals,
-    readEpoch: options.readEpoch?.(store) ?? (() => store.readRightsEpoch()),
+    watch: createJournalWatch({ signals, store, readEpoch }),
+    readEpoch,
     stillMay: options.stillMay?.(store) ?? mayStillRead(store),
     ...(options.streams === undefined ? {} : { limits: options.streams }),
   });
