@@ -177,16 +177,33 @@ function refOf(id: string, text: Text): number {
   return Number(canonical[1]) * 2 + (id.startsWith("t") ? 1 : 0);
 }
 
+/** The same row, its names under other numbers. */
+export function renamed(row: JournalRow, idOf: (name: number) => number): JournalRow {
+  const ref = (value: number | null) => (value === null || value >= 0 ? value : -idOf(-value));
+  const name = (value: number | null) => (value === null ? null : idOf(value));
+  return {
+    ...row,
+    at: (row.kind & NAMED_TIME) === 0 ? row.at : idOf(row.at),
+    play: ref(row.play),
+    task: ref(row.task),
+    name: name(row.name),
+    detail: isNameInDetail(row) ? name(row.detail) : row.detail,
+  };
+}
+
+function isNameInDetail(row: JournalRow): boolean {
+  const kind = JOURNAL_KINDS[row.kind & KIND_MASK];
+  return kind === "host_result" || kind === "result";
+}
+
 /** Names that a row refers to. */
 export function namesIn(row: JournalRow): number[] {
-  const kind = JOURNAL_KINDS[row.kind & KIND_MASK];
-  const inDetail = kind === "host_result" || kind === "result";
   return [
     (row.kind & NAMED_TIME) === 0 ? null : row.at,
     row.play !== null && row.play < 0 ? -row.play : null,
     row.task !== null && row.task < 0 ? -row.task : null,
     row.name,
-    inDetail ? row.detail : null,
+    isNameInDetail(row) ? row.detail : null,
   ].filter((id) => id !== null);
 }
 

@@ -5,7 +5,7 @@ import { advance, NOTHING_SEEN, type Checkpoint } from "../../journal/checkpoint
 import { gapsOf, type Gap } from "../../journal/gaps.ts";
 import { microsOf } from "../../journal/micros.ts";
 import type { JournalLimits } from "../../journal/retention.ts";
-import { rowOf, type Intern } from "../../journal/row.ts";
+import { renamed, rowOf, type Intern } from "../../journal/row.ts";
 import type { Attempt } from "../../execution/attempt.ts";
 import type { StoredJournal as Journal } from "../schema.ts";
 import type { Write } from "../transaction.ts";
@@ -129,19 +129,23 @@ interface Arrived {
 }
 
 async function insertEvents(write: Write, journal: Journal, { events, now }: Arrived) {
-  const rows = (intern: Intern) =>
-    events.map((event) =>
-      rowOf(event, { base: journal.base_us, now: receipt(event, now), intern }),
-    );
-  // Once to learn which names there are, once with their numbers.
-  const texts = new Set<string>();
-  rows((text) => texts.add(text).size);
+  // Numbered as they come, until the journal's own numbers are known.
+  const numbered = new Map<string, number>();
+  const intern: Intern = (text) => {
+    const number = numbered.get(text) ?? numbered.size;
+    numbered.set(text, number);
+    return number + 1;
+  };
+  const base = journal.base_us;
+  const rows = events.map((event) => rowOf(event, { base, now: receipt(event, now), intern }));
+  const texts = [...numbered.keys()];
   const { id, customer_id: customer, last_name: lastName } = journal;
-  const { fresh, ids } = await internNames(write, { id, customer, lastName }, texts);
+  const { fresh, ids } = await internNames(write, { id, customer, lastName }, new Set(texts));
+  const own = texts.map((text) => ids.get(text) ?? 0);
   const sizes = events.map((event) => Buffer.byteLength(JSON.stringify(event)));
-  const stored = rows((text) => ids.get(text) ?? 0).map((row, at) => ({
+  const stored = rows.map((row, at) => ({
     journal: id,
-    ...row,
+    ...renamed(row, (number) => own[number - 1] ?? 0),
     bytes: sizes[at] ?? 0,
     customer_id: customer,
   }));

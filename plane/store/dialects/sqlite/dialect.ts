@@ -26,23 +26,29 @@ export function sqliteDialect(database: DatabaseSync): Dialect {
 
 const STATEMENTS_MAX = 200;
 
-function createDriver(database: DatabaseSync): Driver {
-  const statements = new Map<string, ReturnType<DatabaseSync["prepare"]>>();
+interface Prepared {
+  readonly statement: ReturnType<DatabaseSync["prepare"]>;
+  readonly answersRows: boolean;
+}
 
-  function statementOf(sql: string) {
-    let statement = statements.get(sql);
-    if (statement === undefined) {
+function createDriver(database: DatabaseSync): Driver {
+  const statements = new Map<string, Prepared>();
+
+  function prepared(sql: string): Prepared {
+    let found = statements.get(sql);
+    if (found === undefined) {
       if (statements.size >= STATEMENTS_MAX) statements.clear();
-      statement = database.prepare(sql);
-      statements.set(sql, statement);
+      const statement = database.prepare(sql);
+      found = { statement, answersRows: statement.columns().length > 0 };
+      statements.set(sql, found);
     }
-    return statement;
+    return found;
   }
 
   function execute<R>({ sql, parameters }: CompiledQuery): QueryResult<R> {
-    const statement = statementOf(sql);
+    const { statement, answersRows } = prepared(sql);
     const values = parameters as SQLInputValue[];
-    if (statement.columns().length > 0) return { rows: statement.all(...values) as R[] };
+    if (answersRows) return { rows: statement.all(...values) as R[] };
     const { changes, lastInsertRowid } = statement.run(...values);
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }
