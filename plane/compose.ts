@@ -126,9 +126,9 @@ interface Ending {
 }
 
 function afterEnd({ credentials, sealer, drafts }: Ending, log: Logger) {
-  return ({ id }: Attempt): void => {
+  return ({ id, manifestDigest }: Attempt): void => {
     credentials.drop(id);
-    sealer.ended(id);
+    if (manifestDigest !== null) sealer.ended(id);
     drafts
       .drop(id)
       .catch((error: unknown) =>

@@ -78,7 +78,7 @@ async function serve(settings: Settings): Promise<void> {
   };
   const parts = await compose(settings, fail, log);
   await parts.dispatcher.recover();
-  await parts.drafts.recover((await parts.store.liveAttempts()).map(({ id }) => id));
+  await parts.drafts.recover(await parts.store.liveAttempts());
   parts.sealer.recover();
   const clients = createServer("local", parts, log);
   const runners = createServer("runner", parts, log);

@@ -32,8 +32,9 @@ export const LEASE_TTL_MS = 30_000;
 const REAP_EVERY_MS = 1_000;
 /** A claim that waits looks by itself after this long, whoever forgot to wake it. */
 const LOOK_AGAIN_MS = 1_000;
-/** After a long silence thousands may be due: as many as a store works on at the same time. */
-const REAPED_AT_ONCE = 8;
+/** After a long silence thousands may be due: so many in one transaction, and so many transactions at the same time. */
+const REAPED_TOGETHER = 32;
+const REAPS_AT_ONCE = 4;
 /** A runner that has not called for this long is not counted as ready. */
 export const RUNNER_SILENT_MS = 60_000;
 /** How often it is written down that a runner was heard of. */
@@ -66,6 +67,11 @@ interface Known {
   /** When `seen` was last written down. */
   noted: number;
   draining: boolean;
+}
+
+function slices<T>(all: readonly T[], size: number): (readonly T[])[] {
+  const count = Math.ceil(all.length / size);
+  return Array.from({ length: count }, (_, at) => all.slice(at * size, (at + 1) * size));
 }
 
 const audited = (audit: AuditEntry | undefined) => (audit === undefined ? {} : { audit });
@@ -262,20 +268,13 @@ export class Dispatcher {
   async reap(): Promise<void> {
     const now = this.#parts.clock.now();
     const due = await this.#parts.store.dueAttempts({ now });
-    for (let from = 0; from < due.length; from += REAPED_AT_ONCE) {
-      const some = due.slice(from, from + REAPED_AT_ONCE);
-      await Promise.all(some.map((attemptId) => this.#reapOne(attemptId, now)));
+    for (const some of slices(due, REAPED_TOGETHER * REAPS_AT_ONCE)) {
+      const reaped = slices(some, REAPED_TOGETHER).map((attemptIds) =>
+        this.#parts.store.reapAttempts({ attemptIds, now }),
+      );
+      for (const applied of (await Promise.all(reaped)).flat()) this.#settle(applied);
     }
     await this.#parts.store.saveMoment({ now });
-  }
-
-  async #reapOne(attemptId: string, now: number): Promise<void> {
-    const applied = await this.#parts.store.applyStep({
-      attemptId,
-      command: { do: "reap" },
-      now,
-    });
-    if (applied !== null) this.#settle(applied);
   }
 
   /** Recovery at start: leases get one ttl for the time in which nobody could extend them. */

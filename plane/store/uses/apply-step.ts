@@ -47,6 +47,20 @@ export async function applyStep(write: Write, use: ApplyStep): Promise<Applied |
   return applied;
 }
 
+/** Ends those that nobody holds any more: many in one transaction, since after a long silence thousands may be due. */
+export async function reapAttempts(
+  write: Write,
+  use: { readonly attemptIds: readonly string[]; readonly now: number },
+): Promise<Applied[]> {
+  const all: Applied[] = [];
+  // In one order everywhere, so that planes which reap the same ones only wait for each other.
+  for (const attemptId of use.attemptIds.toSorted()) {
+    const applied = await applyStep(write, { attemptId, command: { do: "reap" }, now: use.now });
+    if (applied !== null) all.push(applied);
+  }
+  return all;
+}
+
 /** The same for an attempt that this transaction holds already. */
 export async function applyTo(write: Write, use: ApplyStep, before: Attempt): Promise<Applied> {
   const decision = step(before, use.command, use.now);

@@ -1,7 +1,7 @@
 // Every use of the database by name: what a store offers, whatever its dialect.
 // `write` uses run in one transaction each; `read` uses see committed rows only.
 import { appendEvents } from "./append-events.ts";
-import { applyStep } from "./apply-step.ts";
+import { applyStep, reapAttempts } from "./apply-step.ts";
 import { listRevisions, readApproval, saveApproval } from "./approvals.ts";
 import { readAudit, readAuditEnd, recordAudit } from "./audit.ts";
 import { brokenInvariants } from "./broken-invariants.ts";
@@ -76,6 +76,7 @@ export const WRITES = {
   openSession,
   putHeartbeat,
   readUsage,
+  reapAttempts,
   recordAudit,
   replayDelivery,
   revokeToken,

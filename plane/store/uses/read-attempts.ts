@@ -62,13 +62,14 @@ export async function listAttempts(
   });
 }
 
-export async function liveAttempts(db: Kysely<Schema>): Promise<Attempt[]> {
+/** Ids of those that have not ended. */
+export async function liveAttempts(db: Kysely<Schema>): Promise<string[]> {
   const rows = await db
     .selectFrom("attempts")
-    .selectAll()
+    .select("id")
     .where("state", "in", LIVE_STATES)
     .execute();
-  return rows.map(attemptOf);
+  return rows.map(({ id }) => id);
 }
 
 /** Ids of those that wait past their deadline or are held past their lease. */
