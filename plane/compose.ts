@@ -85,6 +85,7 @@ export async function compose(
     sizeOf: blobs.sizeOf,
     observer,
     journalLimits: settings.journal,
+    silentCancel: settings.silentCancel,
     onEnd: afterEnd({ credentials, sealer, drafts }, log),
     ...(settings.leaseTtlMs === null ? {} : { leaseTtlMs: settings.leaseTtlMs }),
   });

@@ -40,6 +40,14 @@ function tokenFor(...args: readonly string[]) {
   return readTokenRequest(["--state", "/srv/aim", ...args], {}, known);
 }
 
+test("a silent runner after a cancel makes the attempt lost, or cancelled where that is asked for", () => {
+  expect(serve().silentCancel).toBe("lost");
+  expect(serve("--silent-cancel", "cancelled").silentCancel).toBe("cancelled");
+  for (const state of ["", "failed", "Lost"]) {
+    expect(() => serve("--silent-cancel", state)).toThrow(UsageError);
+  }
+});
+
 test("runners elsewhere are heard with a certificate and its key only", () => {
   expect(serve().runnerListen).toBeNull();
   expect(serve(...listen, "--tls-cert", cert, "--tls-key", key).runnerListen).toMatchObject({

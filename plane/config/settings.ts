@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
+import type { SilentCancel } from "../execution/step.ts";
 import { JOURNAL_BYTES, JOURNAL_EVENTS, type JournalLimits } from "../journal/retention.ts";
 
 export interface Settings {
@@ -20,6 +21,8 @@ export interface Settings {
   readonly idleExitMs: number | null;
   readonly logLevel: string;
   readonly leaseTtlMs: number | null;
+  /** State of an attempt that was asked to stop and whose runner then fell silent. */
+  readonly silentCancel: SilentCancel;
   /** How much of each attempt's journal is kept. */
   readonly journal: JournalLimits;
   /** Callbacks may go to this machine, and then without TLS. */
@@ -61,6 +64,9 @@ export const USAGE = `aimd serve --state DIR [options]
   --idle-exit-s N      end after N seconds without work
   --log LEVEL          trace, debug, info, warn, error or silent (default info)
   --lease-ttl-s N      seconds a lease lives without a heartbeat (default 30)
+  --silent-cancel STATE
+                       lost or cancelled: what an attempt becomes that was asked to stop and whose runner then fell
+                       silent (default lost)
   --journal-max-events N
                        newest events kept of each attempt, 100 to 200000 (default 20000)
   --journal-max-bytes N
@@ -111,6 +117,7 @@ export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): S
     idleExitMs: seconds("idle-exit-s", values["idle-exit-s"]),
     logLevel: values.log ?? "info",
     leaseTtlMs: seconds("lease-ttl-s", values["lease-ttl-s"]),
+    silentCancel: silentCancelOf(values["silent-cancel"]),
     journal: journalLimits(values),
     allowCallbackLoopback: values["allow-callback-loopback"] === true,
     migrate: values["no-migrate"] !== true,
@@ -197,6 +204,7 @@ const SERVE_OPTIONS = {
   "idle-exit-s": text,
   log: text,
   "lease-ttl-s": text,
+  "silent-cancel": text,
   "journal-max-events": text,
   "journal-max-bytes": text,
   "allow-callback-loopback": flag,
@@ -324,6 +332,11 @@ function seconds(name: string, text: string | undefined): number | null {
     throw new UsageError(`--${name} takes whole seconds from 1 to 86400`);
   }
   return value * 1000;
+}
+
+function silentCancelOf(text = "lost"): SilentCancel {
+  if (text === "lost" || text === "cancelled") return text;
+  throw new UsageError("--silent-cancel takes lost or cancelled");
 }
 
 function httpUrl(option: string, text: string | undefined): string | null {

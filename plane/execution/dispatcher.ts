@@ -27,6 +27,7 @@ import type { Inspections } from "./inspections.ts";
 import type { Observer } from "./observer.ts";
 import { checkManifest, keptManifest } from "./kept-manifest.ts";
 import type { Signals } from "./signals.ts";
+import type { SilentCancel } from "./step.ts";
 
 export const LEASE_TTL_MS = 30_000;
 const REAP_EVERY_MS = 1_000;
@@ -49,6 +50,7 @@ export interface DispatcherParts {
   /** How many bytes are kept under a digest, or null for none. */
   readonly sizeOf: (sha256: string) => Promise<number | null>;
   readonly leaseTtlMs?: number;
+  readonly silentCancel?: SilentCancel;
   /** Of the journals that begin from now on; the usual ones when absent. */
   readonly journalLimits?: JournalLimits;
   readonly observer: Observer;
@@ -80,6 +82,7 @@ export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #ttlMs: number;
   readonly #desk: ClaimDesk;
+  readonly #silence: { readonly silentCancel?: SilentCancel };
   readonly #limits: { readonly limits?: JournalLimits };
   readonly #runners = new Map<string, Known>();
   #admitting = true;
@@ -91,6 +94,8 @@ export class Dispatcher {
     this.#parts = parts;
     this.#ttlMs = parts.leaseTtlMs ?? LEASE_TTL_MS;
     this.#desk = createClaimDesk({ ...parts, ttlMs: this.#ttlMs });
+    const { silentCancel } = parts;
+    this.#silence = silentCancel === undefined ? {} : { silentCancel };
     this.#limits = parts.journalLimits === undefined ? {} : { limits: parts.journalLimits };
   }
 
@@ -193,6 +198,7 @@ export class Dispatcher {
       heartbeat: beat,
       ttlMs: this.#ttlMs,
       now: this.#parts.clock.now(),
+      ...this.#silence,
     });
     const attempt = this.#accepted(applied);
     this.#parts.observer.beat(attemptId, this.#parts.clock.now());
@@ -208,6 +214,7 @@ export class Dispatcher {
         attemptId,
         command: { do: "move", epoch, to },
         now: this.#parts.clock.now(),
+        ...this.#silence,
       }),
     );
     await this.#hear(attempt.runner);
@@ -249,6 +256,7 @@ export class Dispatcher {
       now,
       completion,
       manifestDigest,
+      ...this.#silence,
     });
     return this.#accepted(applied);
   }
@@ -270,7 +278,7 @@ export class Dispatcher {
     const due = await this.#parts.store.dueAttempts({ now });
     for (const some of slices(due, REAPED_TOGETHER * REAPS_AT_ONCE)) {
       const reaped = slices(some, REAPED_TOGETHER).map((attemptIds) =>
-        this.#parts.store.reapAttempts({ attemptIds, now }),
+        this.#parts.store.reapAttempts({ attemptIds, now, ...this.#silence }),
       );
       for (const applied of (await Promise.all(reaped)).flat()) this.#settle(applied);
     }

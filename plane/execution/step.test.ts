@@ -123,6 +123,27 @@ test("the call that finds a lease over makes the attempt lost, with unknown effe
   });
 });
 
+test("a runner that falls silent after a cancel is judged as the plane is told to, and nothing is claimed of the effect", () => {
+  const late = NOW + TTL;
+  const cancelling = anAttempt({ state: "cancelling", cancelRequested: NOW - 10 });
+  expect(step(cancelling, { do: "reap" }, late).changes).toMatchObject({
+    state: "lost",
+    failureCategory: "lease_lost",
+  });
+  const stopped = { state: "cancelled", effect: "unknown", failureCategory: "cancelled" };
+  expect(step(cancelling, { do: "reap" }, late, "cancelled").changes).toMatchObject(stopped);
+  expect(step(cancelling, { do: "reap" }, late, "cancelled").changes.killConfirmed).toBeUndefined();
+  expect(step(cancelling, { do: "reap" }, late - 1, "cancelled").changes).toEqual({});
+  expect(step(cancelling, complete(), late, "cancelled")).toMatchObject({
+    ok: false,
+    code: "lease_lost",
+    late: true,
+    changes: stopped,
+  });
+  // Nobody asked this one to stop.
+  expect(step(anAttempt(), { do: "reap" }, late, "cancelled").changes.state).toBe("lost");
+});
+
 test("a heartbeat extends the lease, but never past the end that the attempt must have come to", () => {
   const beat: Command = { do: "heartbeat", epoch: 3, ttlMs: TTL };
   expect(step(anAttempt(), beat, NOW).changes.leaseExpires).toBe(NOW + TTL);

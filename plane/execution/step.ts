@@ -52,16 +52,24 @@ function refuse(code: ProblemCode, changes: Changes = NOTHING, late = false): St
   return { ok: false, code, changes, late };
 }
 
-export function step(attempt: Attempt, command: Command, now: number): Step {
+/** What becomes of an attempt that was asked to stop and whose runner then fell silent. */
+export type SilentCancel = "lost" | "cancelled";
+
+export function step(
+  attempt: Attempt,
+  command: Command,
+  now: number,
+  silentCancel: SilentCancel = "lost",
+): Step {
   switch (command.do) {
     case "claim":
       return claim(attempt, command, now);
     case "cancel":
       return cancel(attempt, now);
     case "reap":
-      return reap(attempt, now);
+      return reap(attempt, now, silentCancel);
     default:
-      return fromRunner(attempt, command, now);
+      return fromRunner(attempt, command, { now, silentCancel });
   }
 }
 
@@ -101,7 +109,7 @@ function cancel(attempt: Attempt, now: number): Step {
   return { ok: true, changes: { state: "cancelling", cancelRequested: now } };
 }
 
-function reap(attempt: Attempt, now: number): Step {
+function reap(attempt: Attempt, now: number, silentCancel: SilentCancel): Step {
   if (isTerminal(attempt.state)) return unchanged;
   if (attempt.state === "queued") {
     if (now < attempt.deadline) return unchanged;
@@ -110,17 +118,22 @@ function reap(attempt: Attempt, now: number): Step {
       changes: { ...ended("timed_out", now), ...neverStarted, failureCategory: "timeout" },
     };
   }
-  return leaseEnded(attempt, now) ? { ok: true, changes: lost(attempt, now) } : unchanged;
+  if (!leaseEnded(attempt, now)) return unchanged;
+  return { ok: true, changes: silent(attempt, now, silentCancel) };
 }
 
 type RunnerCommand = Extract<Command, { epoch: number }>;
 
-function fromRunner(attempt: Attempt, command: RunnerCommand, now: number): Step {
+function fromRunner(
+  attempt: Attempt,
+  command: RunnerCommand,
+  { now, silentCancel }: { readonly now: number; readonly silentCancel: SilentCancel },
+): Step {
   if (isTerminal(attempt.state)) return afterTheEnd(attempt, command);
   if (command.epoch !== attempt.epoch)
     return refuse("epoch_stale", NOTHING, command.do === "complete");
   if (leaseEnded(attempt, now))
-    return refuse("lease_lost", lost(attempt, now), command.do === "complete");
+    return refuse("lease_lost", silent(attempt, now, silentCancel), command.do === "complete");
   if (command.do === "heartbeat") {
     return { ok: true, changes: { leaseExpires: leaseEnd(attempt, now, command.ttlMs) } };
   }
@@ -161,12 +174,12 @@ function complete(attempt: Attempt, report: Report, now: number): Step {
   };
 }
 
-function lost(attempt: Attempt, now: number): Changes {
-  return {
-    ...ended("lost", now),
-    effect: attempt.everRunning ? "unknown" : "none",
-    failureCategory: "lease_lost",
-  };
+/** Nobody says what happened: whatever the state is called, the effect of what ever ran is unknown. */
+function silent(attempt: Attempt, now: number, silentCancel: SilentCancel): Changes {
+  const effect = attempt.everRunning ? "unknown" : "none";
+  return attempt.state === "cancelling" && silentCancel === "cancelled"
+    ? { ...ended("cancelled", now), effect, failureCategory: "cancelled" }
+    : { ...ended("lost", now), effect, failureCategory: "lease_lost" };
 }
 
 function ended(state: AttemptState, now: number): Changes {

@@ -70,6 +70,24 @@ test("a runner that is killed takes its run along, the run is lost, and the next
   expect(next.result.state).toBe("succeeded");
 });
 
+test("a runner that is killed while it stops its run leaves it cancelled where the plane is told so, its effect unknown", async () => {
+  await using plane = await startPlane({ arguments: [...LEASE, "--silent-cancel", "cancelled"] });
+  const { made, run } = await startStubborn(plane);
+  process.kill(runnerOf(plane), "SIGSTOP");
+  await plane.client.cancel(run.runId);
+  process.kill(runnerOf(plane), "SIGKILL");
+  await until(3_000, () => isGone(made));
+  const result = await run.result;
+  expect(result).toMatchObject({
+    state: "cancelled",
+    effect: "unknown",
+    kill_confirmed: false,
+    failure_category: "cancelled",
+    error: { code: "cancelled" },
+  });
+  expect(outcomesOf(result)).toEqual(["one unknown"]);
+});
+
 test("a plane that is killed tells after its restart what is known of the run", async () => {
   const first = await startPlane({ arguments: LEASE });
   const home = dirname(first.stateDir);

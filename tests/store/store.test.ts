@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from "vitest";
 import { openPostgresStore } from "../../plane/store/dialects/postgres/store.ts";
 import { openSqliteStore } from "../../plane/store/dialects/sqlite/store.ts";
+import type { ApplyStep } from "../../plane/store/uses/apply-step.ts";
 import type { Store } from "../../plane/store/store.ts";
 import { startPostgres, type TestPostgres } from "../harness/postgres.ts";
 import {
@@ -64,8 +65,9 @@ describe.for([["sqlite"], ["postgres"]] as const)("the store on %s", ([dialect])
     return claimed.attempt;
   }
 
-  const complete = (attemptId: string, digest: string, now = NOW) =>
+  const complete = (attemptId: string, digest: string, now = NOW, how: Partial<ApplyStep> = {}) =>
     store.applyStep({
+      ...how,
       attemptId,
       now,
       command: {
@@ -217,6 +219,48 @@ describe.for([["sqlite"], ["postgres"]] as const)("the store on %s", ([dialect])
     expect(
       (await store.readAttempt({ attemptId: id }))?.attempt.result?.target_summary.unknown,
     ).toBe(2);
+  });
+
+  test("a report of a cancelled attempt that comes after its lease counts for nothing, whatever the attempt becomes", async () => {
+    const { id } = await running("a");
+    await store.applyStep({ attemptId: id, command: { do: "cancel" }, now: NOW });
+    const late = await complete(id, "d1", NOW + TTL_MS, { silentCancel: "cancelled" });
+    expect(late).toMatchObject({
+      code: "lease_lost",
+      attempt: {
+        state: "cancelled",
+        effect: "unknown",
+        killConfirmed: false,
+        manifestDigest: null,
+      },
+    });
+    const kept = await store.readAttempt({ attemptId: id });
+    expect(kept?.attempt.result).toMatchObject({
+      evidence: "none",
+      error: { code: "cancelled" },
+      target_summary: { unknown: 2 },
+    });
+    expect(await store.brokenInvariants()).toEqual([]);
+  });
+
+  test("those that nobody holds end together, each as its own state asks", async () => {
+    const held = await running("held");
+    const stopped = await running("stopped");
+    await store.applyStep({ attemptId: stopped.id, command: { do: "cancel" }, now: NOW });
+    const { id: waits, deadline } = await enqueue(store, "waits");
+    const attemptIds = [held.id, stopped.id, waits, `run_${"z".repeat(26)}`];
+    const reap = { attemptIds, now: deadline, silentCancel: "cancelled" } as const;
+    const ends = await store.reapAttempts(reap);
+    expect(new Map(ends.map(({ attempt }) => [attempt.id, attempt.state]))).toEqual(
+      new Map([
+        [held.id, "lost"],
+        [stopped.id, "cancelled"],
+        [waits, "timed_out"],
+      ]),
+    );
+    expect(ends.every(({ moved }) => moved)).toBe(true);
+    expect((await store.reapAttempts(reap)).some(({ moved }) => moved)).toBe(false);
+    expect(await store.liveAttempts()).toEqual([]);
   });
 
   test("heartbeats extend the lease, are appended once, and never change", async () => {

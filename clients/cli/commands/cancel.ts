@@ -1,5 +1,5 @@
 // `aimctl cancel`: asks for a stop and waits until the run has ended, whichever way.
-import { isTerminal as isTerminalState, type RunResult } from "@aim/contract";
+import type { RunResult } from "@aim/contract";
 import { type Client } from "@aim/sdk";
 import { connect } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
@@ -17,14 +17,15 @@ export interface CancelFlags extends OutputFlags {
 export async function cancel(runId: string, flags: CancelFlags): Promise<ExitCode> {
   const client = connect(flags);
   const asked = await client.cancel(runId);
-  if (!flags.wait || isTerminalState(asked.state)) {
+  if (!flags.wait) {
     print(flags, asked, () => [`Cancel asked, state ${visible(asked.state)}.`]);
     return asked.state === "lost" ? EXIT.unknownOutcome : EXIT.ok;
   }
   const result = await waitForEnd(client, runId);
   if (result === null) return EXIT.detached;
   print(flags, result, () => [endSentence(result)]);
-  return result.state === "lost" ? EXIT.unknownOutcome : EXIT.ok;
+  // Something may be left of a run whose runner never said how it ended, whatever its state is called.
+  return result.kill_confirmed ? EXIT.ok : EXIT.unknownOutcome;
 }
 
 async function waitForEnd(client: Client, runId: string): Promise<RunResult | null> {

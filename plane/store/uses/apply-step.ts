@@ -9,7 +9,7 @@ import {
 import type { Attempt, Job } from "../../execution/attempt.ts";
 import { eventOfMove } from "../../execution/callback-event.ts";
 import { resultOf } from "../../execution/result.ts";
-import { step, type Command } from "../../execution/step.ts";
+import { step, type Command, type SilentCancel } from "../../execution/step.ts";
 import type { Write } from "../transaction.ts";
 import { attemptOf, jobOf, mutableColumns } from "./attempt-row.ts";
 import { writeAudit, type Audited } from "./audit.ts";
@@ -21,6 +21,7 @@ export interface ApplyStep extends Audited {
   readonly attemptId: string;
   readonly command: Command;
   readonly now: number;
+  readonly silentCancel?: SilentCancel;
   readonly completion?: Completion;
   readonly manifestDigest?: string;
 }
@@ -47,15 +48,17 @@ export async function applyStep(write: Write, use: ApplyStep): Promise<Applied |
   return applied;
 }
 
+export interface Reap extends Pick<ApplyStep, "now" | "silentCancel"> {
+  readonly attemptIds: readonly string[];
+}
+
 /** Ends those that nobody holds any more: many in one transaction, since after a long silence thousands may be due. */
-export async function reapAttempts(
-  write: Write,
-  use: { readonly attemptIds: readonly string[]; readonly now: number },
-): Promise<Applied[]> {
+export async function reapAttempts(write: Write, use: Reap): Promise<Applied[]> {
+  const { attemptIds, ...of } = use;
   const all: Applied[] = [];
   // In one order everywhere, so that planes which reap the same ones only wait for each other.
-  for (const attemptId of use.attemptIds.toSorted()) {
-    const applied = await applyStep(write, { attemptId, command: { do: "reap" }, now: use.now });
+  for (const attemptId of attemptIds.toSorted()) {
+    const applied = await applyStep(write, { ...of, attemptId, command: { do: "reap" } });
     if (applied !== null) all.push(applied);
   }
   return all;
@@ -63,7 +66,7 @@ export async function reapAttempts(
 
 /** The same for an attempt that this transaction holds already. */
 export async function applyTo(write: Write, use: ApplyStep, before: Attempt): Promise<Applied> {
-  const decision = step(before, use.command, use.now);
+  const decision = step(before, use.command, use.now, use.silentCancel);
   const code = decision.ok ? null : decision.code;
   if (!decision.ok && decision.late && use.command.do === "complete")
     await keepLate(write, before, use);
@@ -72,7 +75,11 @@ export async function applyTo(write: Write, use: ApplyStep, before: Attempt): Pr
   let after: Attempt = { ...before, ...decision.changes };
   const name = eventOfMove(before.state, after.state);
   const job = name === null ? null : await readJob(write, after.jobId);
-  if (job !== null && isTerminal(after.state)) after = await close(write, { ...use, job }, after);
+  if (job !== null && isTerminal(after.state)) {
+    // A lease that was found over in the very call that completes: nothing of that report counts.
+    const completion = decision.ok ? (use.completion ?? null) : null;
+    after = await close(write, { ...use, job, completion }, after);
+  }
   await writeGuarded(write, before, after);
   const told = await tellCallbacks(write, { name, attempt: after, job, now: use.now });
   return { attempt: after, code, moved: after.state !== before.state, told, job };
@@ -112,14 +119,14 @@ async function keepLate(write: Write, attempt: Attempt, use: ApplyStep): Promise
     .execute();
 }
 
+interface Ending extends Omit<ApplyStep, "completion"> {
+  readonly job: Job;
+  readonly completion: Completion | null;
+}
+
 /** Completes a terminal attempt with its result, its last event and its manifest. */
-async function close(
-  write: Write,
-  use: ApplyStep & { readonly job: Job },
-  attempt: Attempt,
-): Promise<Attempt> {
-  // A lease that was found lost in the very call that completes: nothing of that report counts.
-  const completion = attempt.state === "lost" ? null : (use.completion ?? null);
+async function close(write: Write, use: Ending, attempt: Attempt): Promise<Attempt> {
+  const { completion } = use;
   const closed =
     completion === null
       ? withoutReport(attempt)

@@ -1,5 +1,6 @@
 // Appends a heartbeat; a repeated one is not stored again.
 import type { Heartbeat } from "@aim/contract";
+import type { SilentCancel } from "../../execution/step.ts";
 import type { Write } from "../transaction.ts";
 import { applyStep, type Applied } from "./apply-step.ts";
 
@@ -8,16 +9,14 @@ export interface PutHeartbeat {
   readonly heartbeat: Heartbeat;
   readonly ttlMs: number;
   readonly now: number;
+  readonly silentCancel?: SilentCancel;
 }
 
 export async function putHeartbeat(write: Write, use: PutHeartbeat): Promise<Applied | null> {
-  const { attemptId, heartbeat, now, ttlMs } = use;
+  const { heartbeat, ttlMs, ...of } = use;
+  const { attemptId, now } = of;
   const { epoch } = heartbeat;
-  const applied = await applyStep(write, {
-    attemptId,
-    command: { do: "heartbeat", epoch, ttlMs },
-    now,
-  });
+  const applied = await applyStep(write, { ...of, command: { do: "heartbeat", epoch, ttlMs } });
   if (applied === null || applied.code !== null) return applied;
   await write.db
     .insertInto("heartbeats")
