@@ -212,9 +212,8 @@ export class Dispatcher {
     const attempt = this.#accepted(
       await this.#parts.store.applyStep({
         attemptId,
-        command: { do: "move", epoch, to },
+        command: { do: "move", epoch, to, ...this.#silence },
         now: this.#parts.clock.now(),
-        ...this.#silence,
       }),
     );
     await this.#hear(attempt.runner);
@@ -248,7 +247,7 @@ export class Dispatcher {
       effect: outcome.effect,
       killConfirmed,
     };
-    const command = { do: "complete", epoch, report } as const;
+    const command = { do: "complete", epoch, report, ...this.#silence } as const;
     const now = this.#parts.clock.now();
     const applied = await this.#parts.store.applyStep({
       attemptId,
@@ -256,7 +255,6 @@ export class Dispatcher {
       now,
       completion,
       manifestDigest,
-      ...this.#silence,
     });
     return this.#accepted(applied);
   }

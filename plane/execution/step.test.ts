@@ -131,17 +131,18 @@ test("a runner that falls silent after a cancel is judged as the plane is told t
     failureCategory: "lease_lost",
   });
   const stopped = { state: "cancelled", effect: "unknown", failureCategory: "cancelled" };
-  expect(step(cancelling, { do: "reap" }, late, "cancelled").changes).toMatchObject(stopped);
-  expect(step(cancelling, { do: "reap" }, late, "cancelled").changes.killConfirmed).toBeUndefined();
-  expect(step(cancelling, { do: "reap" }, late - 1, "cancelled").changes).toEqual({});
-  expect(step(cancelling, complete(), late, "cancelled")).toMatchObject({
+  const reap: Command = { do: "reap", silentCancel: "cancelled" };
+  expect(step(cancelling, reap, late).changes).toMatchObject(stopped);
+  expect(step(cancelling, reap, late).changes.killConfirmed).toBeUndefined();
+  expect(step(cancelling, reap, late - 1).changes).toEqual({});
+  expect(step(cancelling, { ...complete(), silentCancel: "cancelled" }, late)).toMatchObject({
     ok: false,
     code: "lease_lost",
     late: true,
     changes: stopped,
   });
   // Nobody asked this one to stop.
-  expect(step(anAttempt(), { do: "reap" }, late, "cancelled").changes.state).toBe("lost");
+  expect(step(anAttempt(), reap, late).changes.state).toBe("lost");
 });
 
 test("a heartbeat extends the lease, but never past the end that the attempt must have come to", () => {

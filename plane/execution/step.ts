@@ -8,7 +8,13 @@ import {
 } from "@aim/contract";
 import type { Attempt } from "./attempt.ts";
 
-export type Command =
+/** What becomes of an attempt that was asked to stop and whose runner then fell silent. */
+export type SilentCancel = "lost" | "cancelled";
+
+/** A command may find a lease over: what that makes of the attempt the installation says; lost when absent. */
+export type Command = Wish & { readonly silentCancel?: SilentCancel };
+
+type Wish =
   | {
       readonly do: "claim";
       readonly runner: string;
@@ -52,24 +58,16 @@ function refuse(code: ProblemCode, changes: Changes = NOTHING, late = false): St
   return { ok: false, code, changes, late };
 }
 
-/** What becomes of an attempt that was asked to stop and whose runner then fell silent. */
-export type SilentCancel = "lost" | "cancelled";
-
-export function step(
-  attempt: Attempt,
-  command: Command,
-  now: number,
-  silentCancel: SilentCancel = "lost",
-): Step {
+export function step(attempt: Attempt, command: Command, now: number): Step {
   switch (command.do) {
     case "claim":
       return claim(attempt, command, now);
     case "cancel":
       return cancel(attempt, now);
     case "reap":
-      return reap(attempt, now, silentCancel);
+      return reap(attempt, command, now);
     default:
-      return fromRunner(attempt, command, { now, silentCancel });
+      return fromRunner(attempt, command, now);
   }
 }
 
@@ -109,7 +107,7 @@ function cancel(attempt: Attempt, now: number): Step {
   return { ok: true, changes: { state: "cancelling", cancelRequested: now } };
 }
 
-function reap(attempt: Attempt, now: number, silentCancel: SilentCancel): Step {
+function reap(attempt: Attempt, command: Command, now: number): Step {
   if (isTerminal(attempt.state)) return unchanged;
   if (attempt.state === "queued") {
     if (now < attempt.deadline) return unchanged;
@@ -119,21 +117,17 @@ function reap(attempt: Attempt, now: number, silentCancel: SilentCancel): Step {
     };
   }
   if (!leaseEnded(attempt, now)) return unchanged;
-  return { ok: true, changes: silent(attempt, now, silentCancel) };
+  return { ok: true, changes: silent(attempt, command, now) };
 }
 
 type RunnerCommand = Extract<Command, { epoch: number }>;
 
-function fromRunner(
-  attempt: Attempt,
-  command: RunnerCommand,
-  { now, silentCancel }: { readonly now: number; readonly silentCancel: SilentCancel },
-): Step {
+function fromRunner(attempt: Attempt, command: RunnerCommand, now: number): Step {
   if (isTerminal(attempt.state)) return afterTheEnd(attempt, command);
   if (command.epoch !== attempt.epoch)
     return refuse("epoch_stale", NOTHING, command.do === "complete");
   if (leaseEnded(attempt, now))
-    return refuse("lease_lost", silent(attempt, now, silentCancel), command.do === "complete");
+    return refuse("lease_lost", silent(attempt, command, now), command.do === "complete");
   if (command.do === "heartbeat") {
     return { ok: true, changes: { leaseExpires: leaseEnd(attempt, now, command.ttlMs) } };
   }
@@ -175,7 +169,7 @@ function complete(attempt: Attempt, report: Report, now: number): Step {
 }
 
 /** Nobody says what happened: whatever the state is called, the effect of what ever ran is unknown. */
-function silent(attempt: Attempt, now: number, silentCancel: SilentCancel): Changes {
+function silent(attempt: Attempt, { silentCancel }: Command, now: number): Changes {
   const effect = attempt.everRunning ? "unknown" : "none";
   return attempt.state === "cancelling" && silentCancel === "cancelled"
     ? { ...ended("cancelled", now), effect, failureCategory: "cancelled" }

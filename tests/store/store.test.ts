@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from "vitest";
 import { openPostgresStore } from "../../plane/store/dialects/postgres/store.ts";
 import { openSqliteStore } from "../../plane/store/dialects/sqlite/store.ts";
-import type { ApplyStep } from "../../plane/store/uses/apply-step.ts";
 import type { Store } from "../../plane/store/store.ts";
 import { startPostgres, type TestPostgres } from "../harness/postgres.ts";
 import {
@@ -65,9 +64,8 @@ describe.for([["sqlite"], ["postgres"]] as const)("the store on %s", ([dialect])
     return claimed.attempt;
   }
 
-  const complete = (attemptId: string, digest: string, now = NOW, how: Partial<ApplyStep> = {}) =>
-    store.applyStep({
-      ...how,
+  const completion = (attemptId: string, digest: string, now: number) =>
+    ({
       attemptId,
       now,
       command: {
@@ -77,7 +75,9 @@ describe.for([["sqlite"], ["postgres"]] as const)("the store on %s", ([dialect])
       },
       completion: aCompletion(1),
       manifestDigest: "m".repeat(64),
-    });
+    }) as const;
+  const complete = (attemptId: string, digest: string, now = NOW) =>
+    store.applyStep(completion(attemptId, digest, now));
 
   test("attempts are handed out oldest first, each once, and a repeated claim gets the same one", async () => {
     const first = await enqueue(store, "a");
@@ -224,7 +224,9 @@ describe.for([["sqlite"], ["postgres"]] as const)("the store on %s", ([dialect])
   test("a report of a cancelled attempt that comes after its lease counts for nothing, whatever the attempt becomes", async () => {
     const { id } = await running("a");
     await store.applyStep({ attemptId: id, command: { do: "cancel" }, now: NOW });
-    const late = await complete(id, "d1", NOW + TTL_MS, { silentCancel: "cancelled" });
+    const report = completion(id, "d1", NOW + TTL_MS);
+    const command = { ...report.command, silentCancel: "cancelled" } as const;
+    const late = await store.applyStep({ ...report, command });
     expect(late).toMatchObject({
       code: "lease_lost",
       attempt: {

@@ -9,7 +9,7 @@ import {
 import type { Attempt, Job } from "../../execution/attempt.ts";
 import { eventOfMove } from "../../execution/callback-event.ts";
 import { resultOf } from "../../execution/result.ts";
-import { step, type Command, type SilentCancel } from "../../execution/step.ts";
+import { step, type Command } from "../../execution/step.ts";
 import type { Write } from "../transaction.ts";
 import { attemptOf, jobOf, mutableColumns } from "./attempt-row.ts";
 import { writeAudit, type Audited } from "./audit.ts";
@@ -21,7 +21,6 @@ export interface ApplyStep extends Audited {
   readonly attemptId: string;
   readonly command: Command;
   readonly now: number;
-  readonly silentCancel?: SilentCancel;
   readonly completion?: Completion;
   readonly manifestDigest?: string;
 }
@@ -48,17 +47,18 @@ export async function applyStep(write: Write, use: ApplyStep): Promise<Applied |
   return applied;
 }
 
-export interface Reap extends Pick<ApplyStep, "now" | "silentCancel"> {
+export interface Reap extends Pick<Command, "silentCancel"> {
+  readonly now: number;
   readonly attemptIds: readonly string[];
 }
 
 /** Ends those that nobody holds any more: many in one transaction, since after a long silence thousands may be due. */
 export async function reapAttempts(write: Write, use: Reap): Promise<Applied[]> {
-  const { attemptIds, ...of } = use;
+  const { attemptIds, now, ...policy } = use;
   const all: Applied[] = [];
   // In one order everywhere, so that planes which reap the same ones only wait for each other.
   for (const attemptId of attemptIds.toSorted()) {
-    const applied = await applyStep(write, { ...of, attemptId, command: { do: "reap" } });
+    const applied = await applyStep(write, { attemptId, command: { do: "reap", ...policy }, now });
     if (applied !== null) all.push(applied);
   }
   return all;
@@ -66,7 +66,7 @@ export async function reapAttempts(write: Write, use: Reap): Promise<Applied[]> 
 
 /** The same for an attempt that this transaction holds already. */
 export async function applyTo(write: Write, use: ApplyStep, before: Attempt): Promise<Applied> {
-  const decision = step(before, use.command, use.now, use.silentCancel);
+  const decision = step(before, use.command, use.now);
   const code = decision.ok ? null : decision.code;
   if (!decision.ok && decision.late && use.command.do === "complete")
     await keepLate(write, before, use);

@@ -1,22 +1,24 @@
 // Appends a heartbeat; a repeated one is not stored again.
 import type { Heartbeat } from "@aim/contract";
-import type { SilentCancel } from "../../execution/step.ts";
+import type { Command } from "../../execution/step.ts";
 import type { Write } from "../transaction.ts";
 import { applyStep, type Applied } from "./apply-step.ts";
 
-export interface PutHeartbeat {
+export interface PutHeartbeat extends Pick<Command, "silentCancel"> {
   readonly attemptId: string;
   readonly heartbeat: Heartbeat;
   readonly ttlMs: number;
   readonly now: number;
-  readonly silentCancel?: SilentCancel;
 }
 
 export async function putHeartbeat(write: Write, use: PutHeartbeat): Promise<Applied | null> {
-  const { heartbeat, ttlMs, ...of } = use;
-  const { attemptId, now } = of;
+  const { attemptId, heartbeat, now, ...of } = use;
   const { epoch } = heartbeat;
-  const applied = await applyStep(write, { ...of, command: { do: "heartbeat", epoch, ttlMs } });
+  const applied = await applyStep(write, {
+    attemptId,
+    command: { do: "heartbeat", epoch, ...of },
+    now,
+  });
   if (applied === null || applied.code !== null) return applied;
   await write.db
     .insertInto("heartbeats")
