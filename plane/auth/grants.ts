@@ -15,6 +15,14 @@ export function heldOf(
   return wanted.filter((one) => held.some((other) => covers(other, one)));
 }
 
+/** Whether somebody may have all of them: a runner is no user, and whoever runs the platform runs all of it. */
+export function anybodyHas(roles: readonly GrantedRole[]): boolean {
+  return roles.every(
+    ({ customer, job_types, role }) =>
+      role !== "runner" && (role !== "platform-admin" || (customer ?? job_types) === null),
+  );
+}
+
 function covers(held: GrantedRole, wanted: GrantedRole): boolean {
   const role = held.role === wanted.role || (BELOW[held.role]?.includes(wanted.role) ?? false);
   const customer = held.customer === null || held.customer === wanted.customer;

@@ -10,6 +10,7 @@ import {
 } from "@aim/contract";
 import { allowed, toldRoles, type AuditEntry } from "../audit/chain.ts";
 import { can } from "../auth/can.ts";
+import { anybodyHas } from "../auth/grants.ts";
 import { hashOf, newSetupCode } from "../auth/secrets.ts";
 import { formatTimestamp } from "../base/clock.ts";
 import type { Audited } from "../store/uses/audit.ts";
@@ -100,13 +101,8 @@ function requireAdmin(who: Principal): void {
   if (!can(who, "user.write")) throw new AimError("not_permitted");
 }
 
-/** A runner is no user, and whoever runs the platform runs all of it. */
 function checkRoles(roles: readonly GrantedRole[]): void {
-  const odd = roles.some(
-    ({ role, customer, job_types }) =>
-      role === "runner" || (role === "platform-admin" && (customer ?? job_types) !== null),
-  );
-  if (odd) throw new AimError("roles_exceed", "/roles");
+  if (!anybodyHas(roles)) throw new AimError("roles_exceed", "/roles");
 }
 
 function viewOf(user: StoredUser): UserView {
