@@ -1,26 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { pathOf, type JobSpec } from "@aim/contract";
+import { pathOf } from "@aim/contract";
 import { grant, startTeamPlane, type TeamPlane } from "../harness/team-plane.ts";
-import { SPEC } from "../store/samples.ts";
+import { makeWaitingJob } from "../harness/waiting-job.ts";
 
 let plane: TeamPlane;
 let runId = "";
 beforeAll(async () => {
   plane = await startTeamPlane();
-  const bytes = new TextEncoder().encode("one ansible_connection=local\n");
-  const sha256 = await plane.client.uploadSource(bytes);
-  const file = { path: "project/hosts.ini", sha256, size: bytes.length, executable: false };
-  const { bundle_digest } = await plane.client.createBundle({ customer: "acme", files: [file] });
-  const spec: JobSpec = {
-    ...SPEC,
-    job_type: "ansible.inventory.validate",
-    idempotency_key: "waits",
-    inputs: { inventory: ["project/hosts.ini"], hosts: ["one"] },
-    source: { bundle_digest },
-    timeout_s: 600,
-  };
-  // No runner takes it: the stream of its events stays open.
-  runId = (await plane.client.createJob({ spec })).run_id;
+  ({ runId } = await makeWaitingJob(plane.client));
 });
 afterAll(() => plane[Symbol.asyncDispose]());
 

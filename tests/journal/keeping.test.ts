@@ -1,12 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { RunEvent } from "@aim/contract";
-import { openPostgresStore } from "../../plane/store/dialects/postgres/store.ts";
-import { openSqliteStore } from "../../plane/store/dialects/sqlite/store.ts";
 import type { Store } from "../../plane/store/store.ts";
-import { startPostgres, type TestPostgres } from "../harness/postgres.ts";
+import { onBothStores } from "../harness/both-stores.ts";
 import {
   aCompletion,
   aJob,
@@ -18,32 +13,13 @@ import {
 } from "../store/samples.ts";
 import { eventAt, eventsAt } from "./journal-plane.ts";
 
-let postgres: TestPostgres;
-beforeAll(async () => {
-  postgres = await startPostgres();
-});
-afterAll(() => postgres[Symbol.asyncDispose]());
-
-const fail = (error: Error): void => {
-  throw error;
-};
 const WIDE = { maxEvents: 20_000, maxBytes: 8_388_608 };
 const sizeOf = (event: RunEvent): number => Buffer.byteLength(JSON.stringify(event));
 
-describe.for([["sqlite"], ["postgres"]] as const)("a journal on %s", ([dialect]) => {
+onBothStores("a journal", (fresh) => {
   let store: Store;
-  let folder: string;
-
-  beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), "aim-keeping-"));
-    store =
-      dialect === "sqlite"
-        ? await openSqliteStore(join(folder, "aim.sqlite"), fail)
-        : await openPostgresStore(postgres.createDatabase(), fail);
-  });
-  afterEach(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true, force: true });
+  beforeEach(() => {
+    store = fresh();
   });
 
   async function begin(key: string, mode?: "detail") {

@@ -1,14 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { Register } from "@aim/contract";
 import type { Scope } from "../../plane/auth/can.ts";
 import { newId } from "../../plane/base/ids.ts";
-import { openPostgresStore } from "../../plane/store/dialects/postgres/store.ts";
-import { openSqliteStore } from "../../plane/store/dialects/sqlite/store.ts";
 import type { Store } from "../../plane/store/store.ts";
-import { startPostgres, type TestPostgres } from "../harness/postgres.ts";
+import { onBothStores } from "../harness/both-stores.ts";
 import { aCompletion, ALL_JOBS, anAttempt, aJob, enqueue, NOW, TTL_MS } from "./samples.ts";
 
 const RUNTIME = {
@@ -19,31 +14,10 @@ const RUNTIME = {
   sandbox_checks: { passed: 1, failed: 0 },
 };
 
-let postgres: TestPostgres;
-beforeAll(async () => {
-  postgres = await startPostgres();
-});
-afterAll(() => postgres[Symbol.asyncDispose]());
-
-const fail = (error: Error): void => {
-  throw error;
-};
-
-describe.for([["sqlite"], ["postgres"]] as const)("jobs on %s", ([dialect]) => {
+onBothStores("jobs", (fresh) => {
   let store: Store;
-  let folder: string;
-
-  beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), "aim-jobs-"));
-    store =
-      dialect === "sqlite"
-        ? await openSqliteStore(join(folder, "aim.sqlite"), fail)
-        : await openPostgresStore(postgres.createDatabase(), fail);
-  });
-
-  afterEach(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true, force: true });
+  beforeEach(() => {
+    store = fresh();
   });
 
   /** Claims what waits and lets it fail after `ms`, its effect known in whole. */

@@ -1,47 +1,22 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { CallbackEventSchema, type Callback, type CallbackEvent } from "@aim/contract";
 import { check } from "../../plane/http/check.ts";
-import { openPostgresStore } from "../../plane/store/dialects/postgres/store.ts";
-import { openSqliteStore } from "../../plane/store/dialects/sqlite/store.ts";
 import type { Store } from "../../plane/store/store.ts";
 import type { ClaimedDelivery } from "../../plane/store/uses/deliveries.ts";
-import { startPostgres, type TestPostgres } from "../harness/postgres.ts";
+import { onBothStores } from "../harness/both-stores.ts";
 import { aCompletion, aJob, anAttempt, NOW, saveRevision, TTL_MS } from "./samples.ts";
 
 const HOLD_MS = 15_000;
 const ALL = ["attempt.accepted", "attempt.started", "attempt.ended"] as const;
 
-let postgres: TestPostgres;
-beforeAll(async () => {
-  postgres = await startPostgres();
-});
-afterAll(() => postgres[Symbol.asyncDispose]());
-
-const fail = (error: Error): void => {
-  throw error;
-};
-
 /** Throws for what the contract does not know. */
 const eventOf = ({ body }: ClaimedDelivery): CallbackEvent =>
   check(CallbackEventSchema, JSON.parse(body));
 
-describe.for([["sqlite"], ["postgres"]] as const)("the outbox on %s", ([dialect]) => {
+onBothStores("the outbox", (fresh) => {
   let store: Store;
-  let folder: string;
-
-  beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), "aim-outbox-"));
-    store =
-      dialect === "sqlite"
-        ? await openSqliteStore(join(folder, "aim.sqlite"), fail)
-        : await openPostgresStore(postgres.createDatabase(), fail);
-  });
-  afterEach(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true, force: true });
+  beforeEach(() => {
+    store = fresh();
   });
 
   const callback = (...events: Callback["events"]): Callback => ({

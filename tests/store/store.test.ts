@@ -1,11 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from "vitest";
-import { openPostgresStore } from "../../plane/store/dialects/postgres/store.ts";
-import { openSqliteStore } from "../../plane/store/dialects/sqlite/store.ts";
+import { beforeEach, expect, test } from "vitest";
 import type { Store } from "../../plane/store/store.ts";
-import { startPostgres, type TestPostgres } from "../harness/postgres.ts";
+import { onBothStores } from "../harness/both-stores.ts";
 import {
   aCompletion,
   aJob,
@@ -18,30 +13,10 @@ import {
   ALL_JOBS,
 } from "./samples.ts";
 
-let postgres: TestPostgres;
-beforeAll(async () => {
-  postgres = await startPostgres();
-});
-afterAll(() => postgres[Symbol.asyncDispose]());
-
-const fail = (error: Error): void => {
-  throw error;
-};
-
-describe.for([["sqlite"], ["postgres"]] as const)("the store on %s", ([dialect]) => {
+onBothStores("the store", (fresh) => {
   let store: Store;
-  let folder: string;
-
-  beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), "aim-store-"));
-    store =
-      dialect === "sqlite"
-        ? await openSqliteStore(join(folder, "aim.sqlite"), fail)
-        : await openPostgresStore(postgres.createDatabase(), fail);
-  });
-  afterEach(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true, force: true });
+  beforeEach(() => {
+    store = fresh();
   });
 
   const claim = (claimId: string, now = NOW) =>

@@ -1,39 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { newId } from "../../plane/base/ids.ts";
-import { openPostgresStore } from "../../plane/store/dialects/postgres/store.ts";
-import { openSqliteStore } from "../../plane/store/dialects/sqlite/store.ts";
 import type { Store } from "../../plane/store/store.ts";
 import type { StoredUser } from "../../plane/store/uses/users.ts";
-import { startPostgres, type TestPostgres } from "../harness/postgres.ts";
+import { onBothStores } from "../harness/both-stores.ts";
 import { aUser, NOW, saveRevision } from "./samples.ts";
 
-let postgres: TestPostgres;
-beforeAll(async () => {
-  postgres = await startPostgres();
-});
-afterAll(() => postgres[Symbol.asyncDispose]());
-
-const fail = (error: Error): void => {
-  throw error;
-};
-
-describe.for([["sqlite"], ["postgres"]] as const)("users on %s", ([dialect]) => {
+onBothStores("users", (fresh) => {
   let store: Store;
-  let folder: string;
-
-  beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), "aim-users-"));
-    store =
-      dialect === "sqlite"
-        ? await openSqliteStore(join(folder, "aim.sqlite"), fail)
-        : await openPostgresStore(postgres.createDatabase(), fail);
-  });
-  afterEach(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true, force: true });
+  beforeEach(() => {
+    store = fresh();
   });
 
   async function savedUser(name: string, fields: Partial<StoredUser> = {}): Promise<StoredUser> {
