@@ -227,6 +227,37 @@ export interface Schema {
     last_used_ms: number | null;
     revoked_ms: number | null;
   };
+  sso_flows: {
+    /** SHA-256 of the id that only the browser has. */
+    hash: string;
+    /** SHA-256 of the session that the browser had before; null for none. */
+    replaces: string | null;
+    /** Both null for a browser that wants a session. */
+    port: number | null;
+    challenge: string | null;
+    expires_ms: number;
+  };
+  sso_codes: {
+    /** SHA-256 of the code that only the program has. */
+    hash: string;
+    user_id: string;
+    challenge: string;
+    expires_ms: number;
+  };
+  sso_sids: {
+    /** Digest of a session's name at the identity provider. */
+    sid: string;
+    user_id: string;
+    expires_ms: number;
+  };
+  sso_logouts: {
+    /** Digests of what stood in the logout token. */
+    jti: string;
+    subject: string | null;
+    sid: string | null;
+    at_ms: number;
+    expires_ms: number;
+  };
   setup_codes: {
     hash: string;
     /** Null for the code of the first administrator, who is not there yet. */

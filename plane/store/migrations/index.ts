@@ -10,6 +10,7 @@ import { journal, journalPostgres, journalSqlite } from "./007-journal.ts";
 import { carryEventsOver } from "./carry-events-over.ts";
 import type { Write } from "../transaction.ts";
 import { audit, auditPostgres, auditSqlite } from "./008-audit.ts";
+import { sso } from "./009-sso.ts";
 
 export interface Migration {
   readonly number: number;
@@ -46,6 +47,7 @@ export const MIGRATIONS: readonly Migration[] = [
     carryOver: carryEventsOver,
   },
   { number: 8, both: audit, sqlite: auditSqlite, postgres: auditPostgres },
+  { number: 9, both: sso, sqlite: [], postgres: [] },
 ];
 
 /** What is missing from a database at `version`. Throws StoreRefused for a newer one, and for an older one that must stay. */

@@ -55,6 +55,10 @@ import {
 } from "./revisions.ts";
 import { endSession, openSession, readSession, touchSession } from "./sessions.ts";
 import { readSetupCode, saveSetupCode, useSetupCode } from "./setup-codes.ts";
+import { readSsoCode, useSsoCode } from "./sso-codes.ts";
+import { ssoEnter } from "./sso-enter.ts";
+import { saveSsoFlow, takeSsoFlow } from "./sso-flows.ts";
+import { ssoLogout } from "./sso-logout.ts";
 import { listTokens, readToken, revokeToken, saveToken, touchToken } from "./tokens.ts";
 import { readUsage } from "./usage.ts";
 import { anyUser, changeUser, createUser, listUsers, readUser, readUserByName } from "./users.ts";
@@ -89,13 +93,18 @@ export const WRITES = {
   saveRunner,
   saveSeal,
   saveSetupCode,
+  saveSsoFlow,
   saveToken,
   setExecution,
   settleDelivery,
+  ssoEnter,
+  ssoLogout,
+  takeSsoFlow,
   touchRunner,
   touchSession,
   touchToken,
   useSetupCode,
+  useSsoCode,
 } as const;
 
 export const READS = {
@@ -137,6 +146,7 @@ export const READS = {
   readSeal,
   readSession,
   readSetupCode,
+  readSsoCode,
   readToken,
   readUser,
   readUserByName,
