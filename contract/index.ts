@@ -358,6 +358,8 @@ export {
   mayMove,
 } from "./states.ts";
 export type { AttemptState, Effect, Evidence, FailureCategory, RemoteWork } from "./states.ts";
+export { SsoCodeSchema, SsoWaiterSchema } from "./sso.ts";
+export type { SsoCode, SsoWaiter } from "./sso.ts";
 export { parseStrict } from "./strict-json.ts";
 export {
   LoggedInSchema,
@@ -368,6 +370,7 @@ export {
   PASSWORD_CODE_POINTS,
   PasswordChangeSchema,
   RolesSchema,
+  SSO_TOKEN_TTL_S_MAX,
   ServiceNameSchema,
   SetupSchema,
   TOKEN_TTL_S,

@@ -58,6 +58,7 @@ import {
   UploadedSchema,
 } from "./runner-protocol.ts";
 import { AttemptStateSchema } from "./states.ts";
+import { SsoCodeSchema, SsoWaiterSchema } from "./sso.ts";
 import {
   LoggedInSchema,
   LoginSchema,
@@ -72,12 +73,17 @@ import {
   UserSchema,
 } from "./users.ts";
 
+/** A schema of JSON, `bytes`, plain `text`, a `page` for people, or the messages of a journal's stream. */
+type Answer = TSchema | "bytes" | "events" | "page" | "text";
+
 interface Shape {
   /** JSON body, or `bytes`. */
   readonly body?: TSchema | "bytes";
+  /** Fields of a form that is sent instead. */
+  readonly form?: TSchema;
   readonly query?: Readonly<Record<string, TSchema>>;
-  /** What a success answers, `bytes`, plain `text`, or the messages of a journal's stream; absent for an empty answer. */
-  readonly answer?: TSchema | "bytes" | "events" | "text";
+  /** What a success answers; absent for an empty answer. */
+  readonly answer?: Answer;
   /** Answers are JSON lines `{"type":"response","response":…}`, events before them where there are any. */
   readonly lines?: boolean;
   readonly status?: number;
@@ -129,6 +135,13 @@ const SHAPES: Readonly<Record<RouteName, Shape>> = {
   openapi: { answer: Type.Object({ openapi: Type.Literal("3.1.0") }) },
   login: { body: LoginSchema, answer: LoggedInSchema },
   setup: { body: SetupSchema, answer: LoggedInSchema },
+  ssoStart: { query: SsoWaiterSchema.properties, status: 302 },
+  ssoCallback: {
+    query: { code: Type.String(), state: Type.String(), iss: Type.String(), error: Type.String() },
+    answer: "page",
+  },
+  ssoRedeem: { body: SsoCodeSchema, answer: LoggedInSchema },
+  ssoLogout: { form: Type.Object({ logout_token: Type.String() }) },
   logout: { answer: nothing },
   session: { answer: PrincipalSchema },
   passwordChange: { body: PasswordChangeSchema, answer: nothing },
@@ -242,9 +255,7 @@ function operationOf(name: RouteName, route: Route, shape: Shape): Document {
     summary: route.does,
     tags: [route.face],
     parameters: [...inPath, ...inQuery],
-    ...(shape.body === undefined
-      ? {}
-      : { requestBody: { required: true, content: contentOf(shape.body, false) } }),
+    ...bodyOf(shape),
     responses: {
       [shape.status ?? 200]: {
         description: "Done.",
@@ -262,7 +273,16 @@ function operationOf(name: RouteName, route: Route, shape: Shape): Document {
 
 const problem = { "application/problem+json": { schema: refTo(ProblemDetailsSchema) } };
 
-function contentOf(what: TSchema | "bytes" | "events" | "text", lines: boolean): Document {
+function bodyOf({ body, form }: Shape): Document {
+  if (form !== undefined) {
+    const content = { "application/x-www-form-urlencoded": { schema: form } };
+    return { requestBody: { required: true, content } };
+  }
+  if (body === undefined) return {};
+  return { requestBody: { required: true, content: contentOf(body, false) } };
+}
+
+function contentOf(what: Answer, lines: boolean): Document {
   if (what === "events") {
     // OpenAPI 3.1 has no words for the framing: these are the documents in the data of the messages, by event name.
     const messages = Object.entries(JOURNAL_MESSAGES).map(([name, schema]) => ({
@@ -271,6 +291,7 @@ function contentOf(what: TSchema | "bytes" | "events" | "text", lines: boolean):
     }));
     return { "text/event-stream": { schema: { anyOf: messages } } };
   }
+  if (what === "page") return { "text/html": { schema: { type: "string" } } };
   if (what === "text") return { "text/plain": { schema: { type: "string" } } };
   if (what === "bytes") {
     return { "application/octet-stream": { schema: { type: "string", format: "binary" } } };

@@ -17,12 +17,14 @@ const PasswordSchema = Type.String({ minLength: 1, maxLength: 1024 });
 const TokenNameSchema = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9 ._@:-]{0,62}$" });
 export const ServiceNameSchema = Type.String({ pattern: "^[a-z0-9][a-z0-9._-]{0,62}$" });
 export const TOKEN_TTL_S = { least: 60, most: 90 * 24 * 3600, default: 8 * 3600 } as const;
+/** Of whoever comes from an identity provider, which is asked again at least that often. */
+export const SSO_TOKEN_TTL_S_MAX = 8 * 3600;
 const TokenTtlSchema = Type.Integer({ minimum: TOKEN_TTL_S.least, maximum: TOKEN_TTL_S.most });
 
 export const RolesSchema = Type.Array(GrantedRoleSchema, { maxItems: 100 });
 
 /** A token instead of a session, for a program that keeps no cookies. */
-const WantedTokenSchema = Type.Object(
+export const WantedTokenSchema = Type.Object(
   { name: TokenNameSchema, ttl_s: Type.Optional(TokenTtlSchema) },
   closed,
 );

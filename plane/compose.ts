@@ -17,6 +17,7 @@ import type { CoreParts } from "./core/parts.ts";
 import { mayStillRead } from "./core/rights.ts";
 import { openSealKey, type SigningKey } from "./core/seal-key.ts";
 import { createSealer, type Sealer } from "./core/seal.ts";
+import { createSso, type Sso } from "./core/sso.ts";
 import type { Attempt } from "./execution/attempt.ts";
 import { CLAIM_TOPIC, Dispatcher, OUTBOX_TOPIC, RUNNER_SILENT_MS } from "./execution/dispatcher.ts";
 import { createInspections } from "./execution/inspections.ts";
@@ -26,6 +27,7 @@ import type { BackupRouteParts } from "./http/backup-route.ts";
 import type { ClientRouteParts } from "./http/client-routes.ts";
 import { createLimits } from "./http/limits.ts";
 import type { LoginRouteParts } from "./http/login-routes.ts";
+import type { SsoRouteParts } from "./http/sso-routes.ts";
 import { createTokenGuard, type RunnerGuard } from "./http/runner-guard.ts";
 import { createJournalFeeds } from "./http/journal-feed.ts";
 import type { JournalRouteParts } from "./http/journal-routes.ts";
@@ -47,7 +49,13 @@ import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import type { Traces } from "./telemetry/traces.ts";
 
 export interface Composed
-  extends ClientRouteParts, RunnerRouteParts, LoginRouteParts, JournalRouteParts, BackupRouteParts {
+  extends
+    ClientRouteParts,
+    RunnerRouteParts,
+    LoginRouteParts,
+    SsoRouteParts,
+    JournalRouteParts,
+    BackupRouteParts {
   readonly outbox: Outbox;
   /** Null where no traces are sent. */
   readonly traces: Traces | null;
@@ -114,6 +122,7 @@ export async function compose(
     traces: telemetry.traces,
     drafts,
     ...composeAccess(parts),
+    sso: await composeSso(settings, parts, log),
     journalStreams: composeJournalStreams(parts),
     keys: keysIn(settings.stateDir),
     guard: composeGuard(settings, parts),
@@ -153,6 +162,22 @@ function composeAccess(parts: CoreParts): LoginRouteParts {
     logins: createLogins({ ...parts, passwords: createPasswords() }),
     limits: createLimits(parts.clock.now),
   };
+}
+
+async function composeSso({ oidc }: Settings, parts: CoreParts, log: Logger): Promise<Sso | null> {
+  if (oidc === null) return null;
+  // Whoever names no identity provider does not load what speaks to one.
+  const { createIdentityProvider } = await import("./auth/oidc/provider.ts");
+  const { backchannelLogout, provider, roles } = oidc;
+  return createSso({
+    ...parts,
+    roles,
+    backchannelLogout,
+    provider: createIdentityProvider(provider, {
+      now: parts.clock.now,
+      tell: (trouble) => log.warn(trouble, "the identity provider and this plane do not agree"),
+    }),
+  });
 }
 
 function openStore(

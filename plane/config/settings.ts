@@ -5,6 +5,7 @@ import { createSecureContext } from "node:tls";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import type { SilentCancel } from "../execution/step.ts";
 import { JOURNAL_BYTES, JOURNAL_EVENTS, type JournalLimits } from "../journal/retention.ts";
+import { readOidcFile, type OidcSettings } from "./oidc-file.ts";
 
 export interface Settings {
   readonly stateDir: string;
@@ -13,6 +14,8 @@ export interface Settings {
   readonly database: string | null;
   /** Where clients are heard by TCP; without TLS on loopback only. */
   readonly listen: Listen<Tls | null> | null;
+  /** Who vouches for users from elsewhere; null for nobody. */
+  readonly oidc: OidcSettings | null;
   /** Where runners on other machines are heard. */
   readonly runnerListen: Listen<Tls> | null;
   readonly embeddedRunner: boolean;
@@ -55,6 +58,7 @@ export const USAGE = `aimd serve --state DIR [options]
   --catalog DIR        folder of customers; without it only a caller's own projects run
   --database-file FILE file that holds the URL of a PostgreSQL database (default: SQLite in the state folder)
   --listen HOST:PORT   also serve clients on TCP, by TLS with the two options below; without them on loopback only
+  --oidc FILE          let users of an identity provider in, as FILE says (JSON); needs --listen
   --runner-listen HOST:PORT
                        also serve runners on other machines; needs the two options below
   --tls-cert FILE      certificate of this plane and those it was made by, as PEM
@@ -112,6 +116,7 @@ export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): S
     catalog: values.catalog === undefined ? null : absolute(values.catalog),
     database: values["database-file"] === undefined ? null : readUrl(values["database-file"]),
     ...listeners(values),
+    oidc: oidcOf(values),
     embeddedRunner: values["no-runner"] !== true,
     enabled: values["no-execution"] !== true,
     idleExitMs: seconds("idle-exit-s", values["idle-exit-s"]),
@@ -196,6 +201,7 @@ const SERVE_OPTIONS = {
   catalog: text,
   "database-file": text,
   listen: text,
+  oidc: text,
   "runner-listen": text,
   "tls-cert": text,
   "tls-key": text,
@@ -288,6 +294,17 @@ function listeners(values: Values): Pick<Settings, "listen" | "runnerListen"> {
   const runnerListen =
     runner === undefined || tls === null ? null : { ...address("runner-listen", runner), tls };
   return { listen: clients, runnerListen };
+}
+
+function oidcOf({ listen, oidc }: Values): OidcSettings | null {
+  if (oidc === undefined) return null;
+  if (listen === undefined) throw new UsageError("--oidc needs --listen");
+  try {
+    return readOidcFile(absolute(oidc));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : "cannot be used";
+    throw new UsageError(`--oidc: ${message}`, { cause: error });
+  }
 }
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/;

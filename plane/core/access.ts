@@ -10,6 +10,8 @@ export interface LoginParts extends AccessParts {
 
 export const SESSION_IDLE_MS = 30 * 60_000;
 export const SESSION_MS = 12 * 3_600_000;
+/** Of a session by the identity provider where it does not tell of logouts: then it is asked again. */
+export const SSO_SESSION_MS = 15 * 60_000;
 export const SETUP_CODE_MS = 24 * 3_600_000;
 /** A session or a token is not written to more often than this. */
 export const TOUCH_MS = 60_000;

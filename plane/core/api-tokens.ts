@@ -1,6 +1,7 @@
 // API tokens: made for oneself or for a service, never with more than the maker may, good until revoked or over.
 import {
   AimError,
+  SSO_TOKEN_TTL_S_MAX,
   TOKEN_TTL_S,
   type GrantedRole,
   type MadeToken,
@@ -13,6 +14,7 @@ import { can } from "../auth/can.ts";
 import { heldOf } from "../auth/grants.ts";
 import { hashOf, idOfApiToken, newApiToken, sameText } from "../auth/secrets.ts";
 import { formatOrNull, formatTimestamp } from "../base/clock.ts";
+import type { Audited } from "../store/uses/audit.ts";
 import type { StoredToken } from "../store/uses/tokens.ts";
 import { TOUCH_MS, type AccessParts } from "./access.ts";
 
@@ -49,14 +51,23 @@ function isAdmin(who: Principal): boolean {
   return can(who, "user.write");
 }
 
+/** By which route a token is made: on its own, or instead of a session. */
+type MadeBy = "tokenCreate" | "login" | "ssoRedeem";
+
+export type SaveToken = (token: StoredToken & Audited) => Promise<void>;
+
 /** The token owns what its user owns, and never may more than they do at the moment of its use. */
 export async function makeUserToken(
   parts: AccessParts,
   who: Principal,
-  wish: NewToken & { readonly route: "tokenCreate" | "login" },
+  wish: NewToken & Pick<Wanted, "route" | "save">,
 ): Promise<MadeToken> {
   // A token makes no token: it would outlive the one that was revoked.
   if (who.kind !== "user") throw new AimError("not_permitted");
+  const user = await parts.store.readUser({ id: who.id });
+  const longer = (wish.ttl_s ?? TOKEN_TTL_S.default) > SSO_TOKEN_TTL_S_MAX;
+  if (longer && user !== null && user.oidc !== null)
+    throw new AimError("invalid_request", "/ttl_s");
   return keep(parts, who, { ...wish, roles: within(wish.roles ?? who.roles, who), of: who.id });
 }
 
@@ -83,8 +94,9 @@ interface Wanted extends Omit<NewToken, "roles"> {
   readonly roles: readonly GrantedRole[];
   /** The user that has it; null for a service. */
   readonly of: string | null;
-  /** By which it is made. */
-  readonly route: "tokenCreate" | "login";
+  readonly route: MadeBy;
+  /** For a token that is kept together with something else. */
+  readonly save?: SaveToken;
 }
 
 async function keep(parts: AccessParts, who: Principal, wish: Wanted): Promise<MadeToken> {
@@ -104,13 +116,14 @@ async function keep(parts: AccessParts, who: Principal, wish: Wanted): Promise<M
     revoked: null,
   };
   const audit = allowed(who, {
-    action: wish.route === "login" ? "session.own" : "token.own",
+    action: wish.route === "tokenCreate" ? "token.own" : "session.own",
     customer: null,
     what: { token_id: id, ...(wish.of === null ? {} : { user_id: wish.of }) },
     detail: { route: wish.route, roles: toldRoles(wish.roles) },
     now: created,
   });
-  await parts.store.saveToken({ ...stored, audit });
+  const { save = parts.store.saveToken } = wish;
+  await save({ ...stored, audit });
   return { token, about: viewOf(stored) };
 }
 

@@ -111,7 +111,10 @@ function ownEntry(
 }
 
 /** Whose door it was is told to the audit, and to nobody else. */
-function refusedAt(code: "login_refused" | "setup_refused", user: StoredUser | null): NotTheirs {
+export function refusedAt(
+  code: "login_refused" | "setup_refused" | "sso_no_role" | "sso_refused",
+  user: Pick<StoredUser, "id"> | null,
+): NotTheirs {
   return new NotTheirs(code, {
     action: "session.own",
     ...(user === null ? {} : { userId: user.id }),

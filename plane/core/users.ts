@@ -60,7 +60,7 @@ export function createUsers(parts: AccessParts): Users {
   async function change(who: Principal, id: string, wish: UserChange): Promise<UserView> {
     requireAdmin(who);
     if (Object.keys(wish).length === 0) throw new AimError("invalid_request", "");
-    if (wish.roles !== undefined) checkRoles(wish.roles);
+    if (wish.roles !== undefined) await checkNewRoles(id, wish.roles);
     const { disabled, roles } = wish;
     const audit = entry(who, id, {
       route: "userChange",
@@ -70,6 +70,13 @@ export function createUsers(parts: AccessParts): Users {
     const changed = await store.changeUser({ id, ...wish, now: clock.now(), audit });
     if (changed === null) throw new AimError("not_found");
     return viewOf(changed);
+  }
+
+  async function checkNewRoles(id: string, roles: readonly GrantedRole[]): Promise<void> {
+    checkRoles(roles);
+    const user = await store.readUser({ id });
+    // At the next login they would be what the groups say again.
+    if (user !== null && user.oidc !== null) throw new AimError("roles_elsewhere", "/roles");
   }
 
   async function resetPassword(who: Principal, id: string): Promise<UserCode> {

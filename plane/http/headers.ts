@@ -1,6 +1,6 @@
 // What every answer to a client says to a browser, and what no address of a request may hold.
 import type { FastifyInstance } from "fastify";
-import { AimError } from "@aim/contract";
+import { AimError, ROUTES } from "@aim/contract";
 
 const CSP = [
   "default-src 'none'",
@@ -37,10 +37,14 @@ const CREDENTIAL =
   /token|passw|passphrase|secret|credential|authorization|bearer|session|cookie|api_?key|^(?:key|auth|pwd|pat|code_verifier)$/i;
 const TOKEN_TEXT = /aim_(?:pat|rnr|enr)_/i;
 
-/** The first thing that is asked of a request: nothing is done for an address with a credential. */
+/**
+ * The first thing that is asked of a request: nothing is done for an address with a credential. What an identity provider
+ * sends along with a browser is its own choice: some add a session_state.
+ */
 export function refuseCredentialsInUrl(app: FastifyInstance): void {
-  app.addHook("onRequest", async ({ query, raw }) => {
-    const named = Object.keys(query as object).some((name) => CREDENTIAL.test(name));
+  app.addHook("onRequest", async ({ query, raw, routeOptions }) => {
+    const ours = routeOptions.url !== ROUTES.ssoCallback.path;
+    const named = ours && Object.keys(query as object).some((name) => CREDENTIAL.test(name));
     if (named || TOKEN_TEXT.test(raw.url ?? "")) throw new AimError("credential_in_url");
   });
 }

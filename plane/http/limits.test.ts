@@ -31,6 +31,15 @@ test("an address takes twenty tries a minute, whatever the account", () => {
   limits.tryLogin("another", "b");
 });
 
+test("an address takes a hundred and twenty steps a minute at the identity provider", () => {
+  const { clock, limits } = limitsAt();
+  for (let steps = 0; steps < 120; steps += 1) limits.trySso("a");
+  expect(() => limits.trySso("a")).toThrow(TooMany);
+  limits.trySso("b");
+  clock.ms = 60_000;
+  limits.trySso("a");
+});
+
 test("ten bad tokens a minute shut an address", () => {
   const { clock, limits } = limitsAt();
   for (let tries = 0; tries < 10; tries += 1) {

@@ -1,8 +1,11 @@
-// How often somebody may try: logins of an account and of an address, bad tokens of an address. In memory, of this process.
+// How often somebody may try: logins of an account and of an address, bad tokens and steps at the
+// identity provider of an address. In memory, of this process.
 
 const WINDOW_MS = 60_000;
 const LOGINS_OF_ACCOUNT = 5;
 const LOGINS_OF_ADDRESS = 20;
+/** A login takes two or three; many people may come from one address. */
+const SSO_STEPS_OF_ADDRESS = 120;
 const BAD_TOKENS_OF_ADDRESS = 10;
 /** Beyond so many keys the oldest are forgotten: the table never grows without end. */
 const KEYS_MAX = 20_000;
@@ -16,6 +19,8 @@ export interface Limits {
    */
   readonly tryLogin: (account: string, address: string) => number;
   readonly loggedIn: (account: string, address: string) => void;
+  /** Throws TooMany when the address took too many steps of logins by the identity provider. */
+  readonly trySso: (address: string) => void;
   /** Throws TooMany when the address brought too many bad tokens. */
   readonly tryToken: (address: string) => void;
   readonly badToken: (address: string) => void;
@@ -25,6 +30,7 @@ export interface Limits {
 export const NO_LIMITS: Limits = {
   tryLogin: () => 0,
   loggedIn: () => undefined,
+  trySso: () => undefined,
   tryToken: () => undefined,
   badToken: () => undefined,
 };
@@ -45,6 +51,7 @@ export function createLimits(now: () => number): Limits {
   const ofAccount = createCounter(now);
   const ofAddress = createCounter(now);
   const delays = createCounter(now);
+  const ssoSteps = createCounter(now);
   const badTokens = createCounter(now);
   const pair = (account: string, address: string) => JSON.stringify([account, address]);
   return {
@@ -59,6 +66,10 @@ export function createLimits(now: () => number): Limits {
     loggedIn: (account, address) => {
       ofAccount.forget(pair(account, address));
       delays.forget(account);
+    },
+    trySso: (address) => {
+      ssoSteps.refuseFrom(address, SSO_STEPS_OF_ADDRESS);
+      ssoSteps.add(address);
     },
     tryToken: (address) => badTokens.refuseFrom(address, BAD_TOKENS_OF_ADDRESS),
     badToken: (address) => void badTokens.add(address),

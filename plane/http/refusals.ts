@@ -25,6 +25,10 @@ const ABOUT_RIGHTS: ReadonlySet<ProblemCode> = new Set([
   "unauthenticated",
   "login_refused",
   "setup_refused",
+  "sso_refused",
+  "sso_denied",
+  "sso_no_role",
+  "logout_refused",
 ]);
 /** A stranger must not fill the disk: above this only the number is told, with the next row. */
 const STRANGERS_PER_MINUTE = 60;

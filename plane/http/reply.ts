@@ -10,6 +10,7 @@ import {
   type WireLine,
 } from "@aim/contract";
 import { TooMany } from "./limits.ts";
+import { sendPage, wantsPage } from "./page.ts";
 
 export const NDJSON = "application/x-ndjson; charset=utf-8";
 const PROBLEM_JSON = "application/problem+json; charset=utf-8";
@@ -46,7 +47,8 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   const { lines = false } = request.routeOptions.config as { lines?: boolean };
   void reply.code(status);
   if (error instanceof TooMany) void reply.header("retry-after", error.retryAfterS);
-  if (lines) void reply.type(NDJSON).send(line({ type: "error", error: problem.toProblem() }));
+  if (wantsPage(request)) void sendPage(reply, problem.message, problem.code);
+  else if (lines) void reply.type(NDJSON).send(line({ type: "error", error: problem.toProblem() }));
   else void reply.type(PROBLEM_JSON).send(JSON.stringify(detailsOf(problem, status)));
 }
 

@@ -39,6 +39,7 @@ import {
   endStalledBodies,
   SERVER_BOUNDS,
 } from "./slow-requests.ts";
+import { addSsoRoutes, type SsoRouteParts } from "./sso-routes.ts";
 import { addTokenRoutes, addUserRoutes } from "./user-routes.ts";
 
 interface Tls {
@@ -62,6 +63,7 @@ export type Face = "local" | "runner" | RemoteFace | ClientFace;
 type ServerParts = ClientRouteParts &
   RunnerRouteParts &
   LoginRouteParts &
+  SsoRouteParts &
   JournalRouteParts &
   BackupRouteParts;
 
@@ -137,6 +139,7 @@ function addClientFace(app: FastifyInstance, face: "local" | ClientFace, parts: 
   addTelemetryRoutes(app, parts);
   const limits = face === "local" ? NO_LIMITS : parts.limits;
   addLoginRoutes(app, { logins: parts.logins, limits }, cookie);
+  addSsoRoutes(app, { sso: parts.sso, limits }, cookie);
   addApprovalRoutes(app, parts);
   addSettingRoutes(app, parts);
   addUserRoutes(app, parts);

@@ -51,12 +51,19 @@ export function grant(role: Role, customer: string | null = "acme"): GrantedRole
   return { role, customer, job_types: null };
 }
 
-export async function startTeamPlane(
-  options: { readonly tls?: boolean; readonly home?: string; readonly runner?: boolean } = {},
-): Promise<TeamPlane> {
+export interface TeamPlaneOptions {
+  readonly tls?: boolean;
+  readonly home?: string;
+  readonly runner?: boolean;
+  /** By default one that is free. */
+  readonly port?: number;
+  readonly arguments?: readonly string[];
+}
+
+export async function startTeamPlane(options: TeamPlaneOptions = {}): Promise<TeamPlane> {
   const home = options.home ?? makeFolder("team");
   const certificates = options.tls === true ? makeCertificates(home) : null;
-  const port = await freePort();
+  const port = options.port ?? (await freePort());
   const tls =
     certificates === null ? [] : ["--tls-cert", certificates.cert, "--tls-key", certificates.key];
   const plane = await startPlane({
@@ -67,6 +74,7 @@ export async function startTeamPlane(
       "--listen",
       `127.0.0.1:${port}`,
       ...tls,
+      ...(options.arguments ?? []),
     ],
   });
   let printed = "";

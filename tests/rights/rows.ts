@@ -160,6 +160,24 @@ export const ROWS: Readonly<Record<string, Row>> = {
     about: "open",
     send: () => post(pathOf("setup"), { code: "0".repeat(40), password: "not it at all" }),
   },
+  ssoStart: { ...plain("ssoStart"), about: "open" },
+  ssoCallback: { ...plain("ssoCallback"), about: "open" },
+  ssoRedeem: {
+    about: "open",
+    send: () => {
+      const guess = "g".repeat(43);
+      return post(pathOf("ssoRedeem"), { code: guess, verifier: guess, token: { name: "x" } });
+    },
+  },
+  ssoLogout: {
+    about: "open",
+    send: () => ({
+      path: pathOf("ssoLogout"),
+      method: "POST",
+      type: "application/x-www-form-urlencoded",
+      body: "logout_token=none",
+    }),
+  },
   logout: { about: "anywhere", ends: true, send: () => post(pathOf("logout")) },
   session: plain("session"),
   passwordChange: {
