@@ -10,6 +10,7 @@ import {
   type Principal,
   type RevisionView,
   type Setup,
+  type SsoCode,
   type TokenView,
   type UserChange,
   type UserCode,
@@ -22,6 +23,8 @@ export interface AccessCalls {
   login(login: Login): Promise<LoggedIn>;
   /** Uses a one-time code up. */
   setup(setup: Setup): Promise<LoggedIn>;
+  /** Uses up the code with which a login in a browser ended. */
+  redeemSso(code: SsoCode): Promise<LoggedIn>;
   /** Ends the session or token that this client comes with. */
   logout(): Promise<void>;
   whoAmI(): Promise<Principal>;
@@ -47,6 +50,7 @@ export function accessCalls(json: Json): AccessCalls {
   return {
     login: (login) => post(pathOf("login"), login),
     setup: (setup) => post(pathOf("setup"), setup),
+    redeemSso: (code) => post(pathOf("ssoRedeem"), code),
     logout: async () => void (await post(pathOf("logout"))),
     whoAmI: () => get(pathOf("session")),
     users: () => get(pathOf("userList")),

@@ -1,8 +1,9 @@
 // `aimctl login|logout|whoami` and `context list|use`: a token for this machine, kept in a private file.
+import { createHash, randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import type { LoggedIn, Login } from "@aim/contract";
-import { createClient, isAimError, isClientError } from "@aim/sdk";
+import { pathOf, SSO_TOKEN_TTL_S_MAX, type LoggedIn, type Login } from "@aim/contract";
+import { createClient, isAimError, isClientError, type Client } from "@aim/sdk";
 import { addressOf, checkUrl, connect, contextOf, LOCAL_CONTEXT } from "../connection.ts";
 import { forgetContext, keepContext, readContexts, writeContexts } from "../contexts.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
@@ -13,32 +14,59 @@ import { tableLines } from "../render/table.ts";
 import { wholeSeconds } from "../render/time.ts";
 import { roleText } from "../roles.ts";
 import { ask, askSecret, isTerminal } from "../run/terminal-input.ts";
+import { listenForCode } from "../sso-listener.ts";
 import { userName, type GlobalFlags, type OutputFlags } from "../settings.ts";
 
 export interface LoginFlags extends GlobalFlags {
   readonly name?: string;
   readonly setup?: string;
+  readonly sso?: true;
   readonly ttl: number;
 }
 
 export async function login(flags: LoginFlags): Promise<ExitCode> {
   const place = placeOf(flags);
-  if (!isTerminal()) {
-    throw new CliFault(EXIT.usage, "This is not a terminal, so nobody can type a password.");
-  }
   const client = createClient(addressOf({ ...place, token: null }));
   const token = { name: machineName(), ttl_s: flags.ttl };
   const entered =
-    flags.setup === undefined
-      ? await client.login(await credentials(flags, token))
-      : await client.setup({
-          code: flags.setup,
-          password: await newPassword(),
-          token,
-          ...(flags.name === undefined ? {} : { name: flags.name }),
-        });
+    flags.sso === true
+      ? await byBrowser(client, place, token)
+      : await byPassword(client, flags, token);
   keep(flags.context ?? new URL(place.url).host, place, entered);
   return EXIT.ok;
+}
+
+async function byPassword(client: Client, flags: LoginFlags, token: Token): Promise<LoggedIn> {
+  if (!isTerminal()) {
+    throw new CliFault(EXIT.usage, "This is not a terminal, so nobody can type a password.");
+  }
+  if (flags.setup === undefined) return client.login(await credentials(flags, token));
+  return client.setup({
+    code: flags.setup,
+    password: await newPassword(),
+    token,
+    ...(flags.name === undefined ? {} : { name: flags.name }),
+  });
+}
+
+const BROWSER_MS = 5 * 60_000;
+
+/** Only this command knows the verifier: whoever sees the address or the code can do nothing with it. */
+async function byBrowser(client: Client, { url }: Place, token: Token): Promise<LoggedIn> {
+  if ((token.ttl_s ?? 0) > SSO_TOKEN_TTL_S_MAX) {
+    throw new CliFault(
+      EXIT.usage,
+      `With --sso a token lives ${SSO_TOKEN_TTL_S_MAX} seconds at most.`,
+    );
+  }
+  const verifier = randomBytes(32).toString("base64url");
+  const challenge = createHash("sha256").update(verifier).digest("base64url");
+  await using listener = await listenForCode(BROWSER_MS);
+  const query = new URLSearchParams({ port: String(listener.port), challenge });
+  process.stderr.write(
+    `Open this address in a browser on this machine:\n  ${visible(url)}${pathOf("ssoStart")}?${query.toString()}\n`,
+  );
+  return client.redeemSso({ code: await listener.code(), verifier, token });
 }
 
 interface Place {

@@ -1,5 +1,5 @@
 // Commands about who one is and who may: login, logout, whoami, context, users, tokens.
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import type { LoginFlags } from "../commands/login.ts";
 import type { CreateTokenFlags } from "../commands/tokens.ts";
 import type { RoleFlags } from "../commands/users.ts";
@@ -13,9 +13,17 @@ const ROLE = "role as ROLE[@CUSTOMER][:JOB_TYPE,…]; may be repeated";
 export function declareLogin(program: Command, end: End): void {
   const login = program
     .command("login")
-    .description("Asks for a password and keeps a token for this machine.")
+    .description(
+      "Asks for a password, or sends one to a browser, and keeps a token for this machine.",
+    )
     .option("--name <name>", "log in as this user")
     .option("--setup <code>", "use a one-time code and choose a password")
+    .addOption(
+      new Option(
+        "--sso",
+        "log in with a browser, where the plane has an identity provider",
+      ).conflicts(["name", "setup"]),
+    )
     .option("--ttl <seconds>", "life of the token", ttl, TOKEN_TTL_S.default)
     .action(async () => {
       const commands = await import("../commands/login.ts");
@@ -53,7 +61,10 @@ export function declareLogin(program: Command, end: End): void {
       const commands = await import("../commands/login.ts");
       end(await commands.chooseContext(name));
     });
-  examples(login, ["aimctl login --url https://plane.example:8443 --name ada"]);
+  examples(login, [
+    "aimctl login --url https://plane.example:8443 --name ada",
+    "aimctl login --url https://plane.example:8443 --sso",
+  ]);
   examples(use, ["aimctl context use plane.example:8443", "aimctl context use local"]);
 }
 
