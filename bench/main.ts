@@ -1,4 +1,5 @@
 // Runs the benchmarks, or those that are named as arguments, and writes what they measured.
+import { answerTable, answerTimes } from "./answer-times.ts";
 import { callbackCost, callbackTable } from "./callback-cost.ts";
 import { claimRate, claimTable } from "./claim-rate.ts";
 import { environmentOf } from "./environment.ts";
@@ -44,6 +45,10 @@ const BENCHES: Readonly<Record<string, (place: Place) => Promise<Taken>>> = {
   journal: async () => {
     const data = await journalCost();
     return { data, table: journalTable(data) };
+  },
+  answers: async () => {
+    const data = await answerTimes();
+    return { data, table: answerTable(data) };
   },
   memory: async () => {
     const data = await idleMemory();
