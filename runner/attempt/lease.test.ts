@@ -9,8 +9,9 @@ import { PROBLEMS } from "@aim/contract";
 import { startLeaseKeeper, type LeaseParts } from "./lease.ts";
 import type { BeatenPlane } from "./testing/beaten-plane.ts";
 
-const LEASE_MS = 1_000;
-const BLOCKED_MS = 2_000;
+/** Six beats: on a machine that others load some of them may be late. */
+const LEASE_MS = 3_000;
+const BLOCKED_MS = 6_000;
 
 let folder = "";
 beforeEach(() => {
@@ -39,52 +40,47 @@ function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-// It measures real time: on a machine that others load a beat may be late by itself, but not each time.
-test(
-  "a main thread that is blocked for twice the lease's life misses no beat",
-  { retry: 2 },
-  async () => {
-    const socketPath = join(folder, "plane.sock");
-    const beats = new Int32Array(new SharedArrayBuffer(4_096));
-    const workerData: BeatenPlane = { socketPath, leaseMs: LEASE_MS, beats };
-    const file = new URL("./testing/beaten-plane.ts", import.meta.url);
-    const plane = new Worker(file, { workerData });
-    await once(plane, "message");
-    const told: number[] = [];
-    const heard = Promise.withResolvers<void>();
-    const lease = startLeaseKeeper({ socketPath }, broken).keep(
-      aLease({
-        onExtended: (ms) => {
-          told.push(ms);
-          heard.resolve();
-        },
-      }),
-    );
-    try {
-      await heard.promise;
-      const before = Atomics.load(beats, 0);
-      const begun = performance.now();
-      told.length = 0;
-      block(BLOCKED_MS);
-      const after = Atomics.load(beats, 0);
-      const blocked = performance.now() - begun;
-      expect(after - before).toBeGreaterThanOrEqual(3);
-      const moments = beats.slice(before, after + 1);
-      const gaps = moments.slice(1).map((moment, at) => moment - (moments[at] ?? 0));
-      expect(Math.max(...gaps)).toBeLessThan(LEASE_MS);
-      // What waited while the thread was blocked extends by what is left of it, and by nothing once it is over.
-      await expect.poll(() => told.length).toBeGreaterThan(1);
-      expect(told.length).toBeLessThan(after - before);
-      expect(Math.min(...told)).toBeGreaterThan(0);
-      expect(Math.min(...told)).toBeLessThan(LEASE_MS / 2);
-      expect(Math.max(...told)).toBeLessThanOrEqual(LEASE_MS);
-      expect(blocked).toBeGreaterThanOrEqual(BLOCKED_MS);
-    } finally {
-      lease.stop();
-      await plane.terminate();
-    }
-  },
-);
+test("a main thread that is blocked for twice the lease's life never lets it run out", async () => {
+  const socketPath = join(folder, "plane.sock");
+  const beats = new Int32Array(new SharedArrayBuffer(4_096));
+  const workerData: BeatenPlane = { socketPath, leaseMs: LEASE_MS, beats };
+  const file = new URL("./testing/beaten-plane.ts", import.meta.url);
+  const plane = new Worker(file, { workerData });
+  await once(plane, "message");
+  const told: number[] = [];
+  const heard = Promise.withResolvers<void>();
+  const lease = startLeaseKeeper({ socketPath }, broken).keep(
+    aLease({
+      onExtended: (ms) => {
+        told.push(ms);
+        heard.resolve();
+      },
+    }),
+  );
+  try {
+    await heard.promise;
+    const before = Atomics.load(beats, 0);
+    const begun = performance.now();
+    told.length = 0;
+    block(BLOCKED_MS);
+    const after = Atomics.load(beats, 0);
+    const blocked = performance.now() - begun;
+    expect(after - before).toBeGreaterThanOrEqual(3);
+    const moments = beats.slice(before, after + 1);
+    const gaps = moments.slice(1).map((moment, at) => moment - (moments[at] ?? 0));
+    expect(Math.max(...gaps)).toBeLessThan(LEASE_MS);
+    // What waited while the thread was blocked extends by what is left of it, and by nothing once it is over.
+    await expect.poll(() => told.length).toBeGreaterThan(1);
+    expect(told.length).toBeLessThan(after - before);
+    expect(Math.min(...told)).toBeGreaterThan(0);
+    expect(Math.min(...told)).toBeLessThan(LEASE_MS / 2);
+    expect(Math.max(...told)).toBeLessThanOrEqual(LEASE_MS);
+    expect(blocked).toBeGreaterThanOrEqual(BLOCKED_MS);
+  } finally {
+    lease.stop();
+    await plane.terminate();
+  }
+});
 
 /** A plane that answers each beat as told, and what was beaten. */
 async function answering(answer: (beat: Record<string, unknown>) => unknown) {
