@@ -56,6 +56,7 @@ export function endSlowHeaders(app: FastifyInstance, tls: boolean): void {
   });
   app.server.on("request", ({ socket }, response) => {
     clearTimeout(timers.get(socket));
+    timers.delete(socket);
     response.once("close", () => {
       if (!socket.destroyed) arm(socket);
     });
