@@ -1,8 +1,32 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Longest first: one that begins last would be waited for by all others. */
+const LONGEST = [
+  "tests/differential/",
+  "tests/simulation/",
+  "tests/crash/",
+  "tests/outbox/outbox",
+  "tests/leak/leak",
+  "tests/acceptance/",
+  "tests/ending/lost",
+  "tests/cli/",
+] as const;
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number => {
+      const found = LONGEST.findIndex((part) => moduleId.includes(part));
+      return found === -1 ? LONGEST.length : found;
+    };
+    return files.toSorted((one, other) => place(one) - place(other));
+  }
+}
 
 // Tests of one part stand beside its code and need no service; tests of the whole stand in tests/.
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
