@@ -6,7 +6,7 @@ import { AimError, GrantedRoleSchema, parseStrict, ROUTES } from "@aim/contract"
 import { anybodyHas } from "../auth/grants.ts";
 import type { GroupRole } from "../auth/oidc/identity.ts";
 import type { ProviderSettings } from "../auth/oidc/provider.ts";
-import { isLoopback } from "../auth/oidc/transport.ts";
+import { isLoopback } from "../base/loopback.ts";
 import { check } from "../http/check.ts";
 
 export interface OidcSettings {
@@ -105,7 +105,8 @@ function readSecret(path: string): string {
 function address(field: string, text: string): URL {
   const url = URL.parse(text);
   const plain = url?.username === "" && url.password === "" && url.search === "" && url.hash === "";
-  const safe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url));
+  const safe =
+    url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
   if (url === null || !plain || !safe) {
     throw new Error(`${field}: takes https://HOST[:PORT]; http:// for this machine only`);
   }

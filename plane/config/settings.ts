@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
+import { isLoopback } from "../base/loopback.ts";
 import type { SilentCancel } from "../execution/step.ts";
 import { JOURNAL_BYTES, JOURNAL_EVENTS, type JournalLimits } from "../journal/retention.ts";
 import { readOidcFile, type OidcSettings } from "./oidc-file.ts";
@@ -288,7 +289,7 @@ function listeners(values: Values): Pick<Settings, "listen" | "runnerListen"> {
     throw new UsageError("--runner-listen needs --tls-cert and --tls-key");
   }
   const clients = listen === undefined ? null : { ...address("listen", listen), tls };
-  if (clients !== null && tls === null && !LOOPBACK.test(clients.host)) {
+  if (clients !== null && tls === null && !isLoopback(clients.host)) {
     throw new UsageError("--listen without --tls-cert and --tls-key takes a loopback address");
   }
   const runnerListen =
@@ -306,8 +307,6 @@ function oidcOf({ listen, oidc }: Values): OidcSettings | null {
     throw new UsageError(`--oidc: ${message}`, { cause: error });
   }
 }
-
-const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/;
 
 function readTls(certFile: string | undefined, keyFile: string | undefined): Tls | null {
   if (certFile === undefined && keyFile === undefined) return null;

@@ -1,14 +1,10 @@
 // Calls to the identity provider: bounded in time and size, no redirects, TLS except to this machine.
 import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps, type RequestOptions } from "node:https";
+import { isLoopback } from "../../base/loopback.ts";
 
 const ANSWER_BYTES_MAX = 1024 * 1024;
-const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/;
 const ANSWER_MS = 10_000;
-
-export function isLoopback({ hostname }: URL): boolean {
-  return LOOPBACK.test(hostname);
-}
 
 interface Wish {
   readonly method?: string | undefined;
@@ -22,7 +18,7 @@ export type ProviderFetch = (url: string, wish: Wish) => Promise<Response>;
 export function createProviderFetch(ca: string | null): ProviderFetch {
   return async (text, { body, headers, method = "GET" }) => {
     const url = new URL(text);
-    if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url))) {
+    if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
       throw new TypeError("the address is neither https nor of this machine");
     }
     const sent = bytesOf(body);
