@@ -81,12 +81,15 @@ interface Prepared {
   readonly copy: (home: string) => readonly string[];
 }
 
+async function fill(store: Store, open: number): Promise<void> {
+  if (open > 0) await seed(store);
+  await store.close();
+}
+
 /** Filled once; every round starts on a copy. */
 async function onSqlite(folder: string, open: number): Promise<Prepared> {
   const path = join(folder, `${open}.sqlite`);
-  const store = await openSqliteStore(path, fail);
-  if (open > 0) await seed(store);
-  await store.close();
+  await fill(await openSqliteStore(path, fail), open);
   return {
     database: "SQLite",
     open,
@@ -99,9 +102,7 @@ async function onSqlite(folder: string, open: number): Promise<Prepared> {
 
 async function onPostgres(postgres: TestPostgres, open: number): Promise<Prepared> {
   const filled = postgres.createDatabase();
-  const store = await openPostgresStore(filled, fail);
-  if (open > 0) await seed(store);
-  await store.close();
+  await fill(await openPostgresStore(filled, fail), open);
   return {
     database: "PostgreSQL",
     open,

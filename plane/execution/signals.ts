@@ -8,7 +8,7 @@ export interface Signals {
   readonly listen: (topic: string, ms: number) => Listening;
 }
 
-/** Thousands of readers make one each second: an object and a timer, no abort signal. */
+/** Thousands of readers wait at once: an object and a timer for each, no abort signal. */
 export interface Listening {
   /** Resolves at the wake, after the time, or when it is stopped. */
   readonly woken: Promise<void>;
