@@ -5,6 +5,7 @@ import type { Attempt, Job } from "../../execution/attempt.ts";
 import { step } from "../../execution/step.ts";
 import type { Write } from "../transaction.ts";
 import { attemptOf, jobOf } from "./attempt-row.ts";
+import { QUEUED } from "./spelt-states.ts";
 
 export interface Claim {
   readonly runner: string;
@@ -114,14 +115,14 @@ function oldestQueued({ db, rows }: Write, use: ClaimWaiting) {
   const waiting = db
     .selectFrom("attempts")
     .select("id")
-    // Spelt out, so that a prepared statement still finds the index of waiting attempts.
-    .where("state", "=", sql.lit("queued"))
+    .where("state", "=", QUEUED)
     // An expression, so that no planner reads all that wait by deadline and sorts them, instead of the first by age.
     .where(sql`deadline_ms + 0`, ">", Math.round(use.now))
     .where("job_type", "in", [...use.jobTypes])
     .orderBy("created_ms")
     .orderBy("id")
-    .limit(use.claims.length);
+    // Spelt out too: a plan made for any limit expects a tenth of all rows and would read the whole table.
+    .limit(sql.lit(use.claims.length));
   // An attempt that another plane is handing out right now is left to it.
   return rows.holdFree(waiting);
 }

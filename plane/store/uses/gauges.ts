@@ -1,7 +1,7 @@
 // What stands in the store right now, counted for whoever watches the installation. Reads only what is alive.
 import type { Kysely } from "kysely";
-import { LIVE_STATES } from "@aim/contract";
 import type { Schema } from "../schema.ts";
+import { LIVE } from "./spelt-states.ts";
 
 export interface Gauges {
   readonly attempts: readonly {
@@ -34,7 +34,7 @@ export async function readGauges(
     .leftJoin("runners", "runners.id", "attempts.runner")
     .select(["attempts.state", "attempts.job_type", "runners.runner_kind"])
     .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("attempts.state", "in", LIVE_STATES)
+    .where("attempts.state", "in", LIVE)
     .groupBy(["attempts.state", "attempts.job_type", "runners.runner_kind"])
     .execute();
   const pool = await db

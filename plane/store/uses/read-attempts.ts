@@ -1,11 +1,11 @@
 // Attempts by id, by age, and those that still live.
-import { sql, type Kysely } from "kysely";
-import { HELD_STATES, LIVE_STATES } from "@aim/contract";
+import type { Kysely } from "kysely";
 import type { Attempt, Job } from "../../execution/attempt.ts";
 import type { Scope } from "../../auth/can.ts";
 import type { Schema } from "../schema.ts";
 import { attemptOf, jobOf } from "./attempt-row.ts";
 import { within } from "./scope.ts";
+import { HELD, LIVE, QUEUED } from "./spelt-states.ts";
 
 export interface AttemptAndJob {
   readonly attempt: Attempt;
@@ -64,11 +64,7 @@ export async function listAttempts(
 
 /** Ids of those that have not ended. */
 export async function liveAttempts(db: Kysely<Schema>): Promise<string[]> {
-  const rows = await db
-    .selectFrom("attempts")
-    .select("id")
-    .where("state", "in", LIVE_STATES)
-    .execute();
+  const rows = await db.selectFrom("attempts").select("id").where("state", "in", LIVE).execute();
   return rows.map(({ id }) => id);
 }
 
@@ -79,19 +75,8 @@ export async function dueAttempts(
 ): Promise<string[]> {
   const now = Math.round(use.now);
   const due = db.selectFrom("attempts").select("id");
-  // States are spelt out, so that prepared statements still find the indexes of live attempts.
-  const waiting = await due
-    .where("state", "=", sql.lit("queued"))
-    .where("deadline_ms", "<=", now)
-    .execute();
-  const held = await due
-    .where(
-      "state",
-      "in",
-      HELD_STATES.map((state) => sql.lit(state)),
-    )
-    .where("lease_expires_ms", "<=", now)
-    .execute();
+  const waiting = await due.where("state", "=", QUEUED).where("deadline_ms", "<=", now).execute();
+  const held = await due.where("state", "in", HELD).where("lease_expires_ms", "<=", now).execute();
   return [...waiting, ...held].map(({ id }) => id);
 }
 

@@ -1,9 +1,10 @@
 // Runners that registered: who they are, when they were last heard of, and whether they are to take more.
 import type { Kysely, Selectable } from "kysely";
-import { HELD_STATES, type Register, type RuntimeFacts } from "@aim/contract";
+import type { Register, RuntimeFacts } from "@aim/contract";
 import type { Schema } from "../schema.ts";
 import type { Write } from "../transaction.ts";
 import { writeAudit, type Audited } from "./audit.ts";
+import { HELD } from "./spelt-states.ts";
 
 /** Every start of a runner is another one: those not heard of for this long are forgotten. */
 const FORGET_MS = 7 * 24 * 3_600_000;
@@ -98,7 +99,7 @@ export async function listRunners(
   const held = await db
     .selectFrom("attempts")
     .select((query) => ["runner", query.fn.countAll<number>().as("held")])
-    .where("state", "in", HELD_STATES)
+    .where("state", "in", HELD)
     .groupBy("runner")
     .execute();
   const heldBy = new Map(held.map((row) => [row.runner, row.held]));
