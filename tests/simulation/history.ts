@@ -17,6 +17,8 @@ import { createTimeline, type Timeline } from "./timeline.ts";
 import { END_MS, GRACE_MS, JOB_MS, RUNNERS, TTL_MS, type Told, type World } from "./world.ts";
 
 const REAP_MS = 1_500;
+/** By then every job was handed in. */
+const ACCEPT_MS = 3_000;
 
 export interface Settings {
   readonly seed: number;
@@ -47,7 +49,12 @@ export async function runHistory({ seed, path, jobs }: Settings): Promise<Histor
   };
   let store = openSimulatedStore(path, faults);
   let plane = createPlane(store, timeline);
+  let over = false;
   const world: World = {
+    over: async () => {
+      over ||= timeline.now() > NOW + ACCEPT_MS && (await store.liveAttempts()).length === 0;
+      return over;
+    },
     timeline,
     chance,
     told,
@@ -70,7 +77,7 @@ export async function runHistory({ seed, path, jobs }: Settings): Promise<Histor
   if (chance.happens(0.3)) timeline.after(chance.upTo(END_MS), crash);
   for (let runner = 0; runner < RUNNERS; runner += 1) createRunnerModel(world, seed, runner);
   for (let job = 0; job < jobs; job += 1) {
-    timeline.after(chance.upTo(3_000), () => acceptJob(world, () => store, `${seed}-${job}`));
+    timeline.after(chance.upTo(ACCEPT_MS), () => acceptJob(world, () => store, `${seed}-${job}`));
   }
   const happened = await timeline.runUntil(NOW + END_MS + 3_000);
   calm = true;

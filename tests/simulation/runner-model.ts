@@ -13,6 +13,8 @@ import { DEADLINE, rememberCompletion, rememberEvents, type World } from "./worl
 const POLL_MS = 1_000;
 const BEAT_MS = 1_000;
 const STEP_MS = 600;
+/** Answers at once, whether something waits or not. */
+const NO_WAIT = AbortSignal.abort();
 
 interface Work {
   readonly grant: AttemptGrant;
@@ -47,13 +49,14 @@ export function createRunnerModel(world: World, seed: number, number: number): v
   }
 
   async function poll(): Promise<void> {
-    await world.call(async (plane) => plane.register(registration(id)));
+    // Nothing is left to be handed out: what would come now is this same question again and again.
+    if (await world.over()) return later(POLL_MS, poll);
     const request = { runner_instance_id: id, claim_id: claimId, wait_ms: 0 };
     const sent = timeline.now();
-    const heard = await world
-      .call((plane) => plane.claim(request, AbortSignal.abort()))
-      .catch(refused);
-    if (heard === null) return later(POLL_MS, poll);
+    const heard = await world.call((plane) => plane.claim(request, NO_WAIT)).catch(refused);
+    // A plane that started anew knows no runner.
+    if (heard === REFUSED) await world.call((plane) => plane.register(registration(id)));
+    if (heard === null || heard === REFUSED) return later(POLL_MS, poll);
     claimId = newId("clm");
     if (heard.answer === null || heard.answer.kind !== "attempt") return later(POLL_MS, poll);
     begin({

@@ -31,6 +31,8 @@ export interface World {
   readonly told: Told;
   /** A call over the network: may be lost, doubled or late, and so may its answer. Resolves null when no answer came. */
   readonly call: <T>(make: (plane: Dispatcher) => Promise<T>) => Promise<{ answer: T } | null>;
+  /** Every job was accepted or refused, and has ended. */
+  readonly over: () => Promise<boolean>;
   readonly broken: (what: string) => void;
 }
 
