@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
@@ -23,6 +24,11 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Hundreds of planes, runners and commands are started: each reads what the first one has compiled. */
+const env = {
+  NODE_COMPILE_CACHE: fileURLToPath(new URL(".aim/cache/compile", import.meta.url)),
+};
+
 // Tests of one part stand beside its code and need no service; tests of the whole stand in tests/.
 export default defineConfig({
   test: {
@@ -31,6 +37,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
+          env,
           include: ["{contract,drivers,runner,plane,clients,tools}/**/*.test.ts"],
           exclude: ["**/node_modules/**"],
           testTimeout: 60_000,
@@ -39,6 +46,7 @@ export default defineConfig({
       {
         test: {
           name: "whole",
+          env,
           include: ["tests/**/*.test.ts"],
           testTimeout: 300_000,
           hookTimeout: 120_000,

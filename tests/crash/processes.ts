@@ -60,7 +60,6 @@ function launch(program: string, home: string, how: Launching): Launched {
     stdio: ["ignore", "pipe", log],
     env: {
       ...process.env,
-      NODE_COMPILE_CACHE: join(home, "compiled"),
       ...how.env,
       ...(killAt === null ? {} : { AIM_KILL_AT: `${killAt.point}:${killAt.times}` }),
     },
