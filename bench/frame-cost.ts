@@ -30,7 +30,7 @@ interface FrameCost {
 async function record(place: Place): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   const folder = writeWork(place, { name: "recorded", hosts: HOSTS, tasks: TASKS });
-  const command = launcher(place, folder, (bytes) => parts.push(bytes));
+  const command = launcher(place, folder, { onBytes: (bytes) => void parts.push(bytes) });
   await measure(place.python, command);
   command.check();
   return Buffer.concat(parts);

@@ -1,9 +1,5 @@
 // What the journal costs: durable commits, bytes at rest, live readers, idle streams, and asking who still may.
 import { spawn, type ChildProcess } from "node:child_process";
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { RunEvent } from "@aim/contract";
@@ -15,6 +11,7 @@ import {
   type JournalPlane,
   type RunningJob,
 } from "../tests/journal/journal-plane.ts";
+import { inCopyOf } from "./sqlite-size.ts";
 import { percentile } from "./statistics.ts";
 
 const CLIENTS = fileURLToPath(new URL("journal-clients.ts", import.meta.url));
@@ -86,27 +83,16 @@ async function durable(plane: JournalPlane, job: RunningJob): Promise<JournalCos
   };
 }
 
-/** Of a copy: the plane keeps its own file locked. */
 function atRest(path: string): JournalCost["at_rest"] {
-  const folder = mkdtempSync(join(tmpdir(), "aim-at-rest-"));
-  for (const end of ["", "-wal"]) {
-    if (existsSync(path + end)) copyFileSync(path + end, join(folder, `copy${end}`));
-  }
-  const database = new DatabaseSync(join(folder, "copy"));
-  try {
-    const value = (sql: string): number =>
-      Number(Object.values(database.prepare(sql).get() ?? {})[0]);
-    const events = value("SELECT count(*) FROM journal_events");
-    const size = (table: string) => value(`SELECT sum(pgsize) FROM dbstat WHERE name = '${table}'`);
+  return inCopyOf(path, (ask) => {
+    const events = ask("SELECT count(*) FROM journal_events");
+    const size = (table: string) => ask(`SELECT sum(pgsize) FROM dbstat WHERE name = '${table}'`);
     return {
       bytes_per_event: size("journal_events") / events,
       names_bytes_per_event: (size("journal_names") + size("journal_names_by_hash")) / events,
-      json_bytes_per_event: value("SELECT avg(bytes) FROM journal_events"),
+      json_bytes_per_event: ask("SELECT avg(bytes) FROM journal_events"),
     };
-  } finally {
-    database.close();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 async function clients(plane: JournalPlane, jobId: string, what: readonly [number, string]) {

@@ -10,6 +10,7 @@ import { latencyTable, leaseLatency } from "./lease-latency.ts";
 import { makePlace, type Place } from "./place.ts";
 import { recoveryTable, recoveryTime } from "./recovery-time.ts";
 import { writeReport } from "./report.ts";
+import { bytesTable, runBytes } from "./run-bytes.ts";
 import { startCost, startTable } from "./start-cost.ts";
 
 interface Taken {
@@ -45,6 +46,10 @@ const BENCHES: Readonly<Record<string, (place: Place) => Promise<Taken>>> = {
   journal: async () => {
     const data = await journalCost();
     return { data, table: journalTable(data) };
+  },
+  bytes: async (place) => {
+    const data = await runBytes(place);
+    return { data, table: bytesTable(data) };
   },
   answers: async () => {
     const data = await answerTimes();

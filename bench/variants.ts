@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ANSIBLE_CORE_VERSION } from "@aim/contract";
+import { ANSIBLE_CORE_VERSION, type EventBody } from "@aim/contract";
 import { createFrameReader } from "../drivers/ansible/frames.ts";
 import { createProjection } from "../drivers/ansible/projection.ts";
 import type { Command } from "./measure.ts";
@@ -49,11 +49,16 @@ export function bare(place: Place, folder: string, output: Command["output"]): C
   return { argv, env: place.env, cwd: folder, output, firstMark: FIRST_LINE };
 }
 
+export interface Heard {
+  readonly onBytes?: (bytes: Uint8Array) => void;
+  readonly emit?: (event: EventBody) => void;
+}
+
 /** Our launcher; its frames go through reader and projection as in the product. */
 export function launcher(
   place: Place,
   folder: string,
-  onBytes?: (bytes: Uint8Array) => void,
+  { emit = () => undefined, onBytes }: Heard = {},
 ): Command & { readonly check: () => void } {
   const projection = createProjection({
     mode: "detail",
@@ -63,7 +68,7 @@ export function launcher(
     publicHost: (host) => ({ host, host_redacted: false }),
     holdsCredential: () => false,
     knowsChange: () => true,
-    emit: () => undefined,
+    emit,
   });
   const reader = createFrameReader((frame) => projection.accept(frame));
   const own = [
