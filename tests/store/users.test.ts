@@ -116,6 +116,30 @@ onBothStores("users", (fresh) => {
     expect(await store.listTokens({ userId: null, limit: 10 })).toHaveLength(2);
   });
 
+  test("a token is forgotten thirty days after its end, when another one is made", async () => {
+    const ada = await savedUser("ada");
+    const made = async (created: number, expires: number): Promise<string> => {
+      const id = newId("pat");
+      const kept = { hash: "h", name: "n", userId: ada.id, service: null, roles: ada.roles };
+      await store.saveToken({ id, ...kept, created, expires, lastUsed: null, revoked: null });
+      return id;
+    };
+    const listed = async () =>
+      (await store.listTokens({ userId: null, limit: 10 })).map(({ id }) => id).toSorted();
+    const end = NOW + 10;
+    const forgotten = end + 30 * 24 * 3_600_000;
+    const first = await made(NOW, end);
+    const later = await made(NOW, end + 1);
+    await store.revokeToken({ id: first, now: NOW + 1 });
+    const before = await made(forgotten - 1, forgotten + 1_000);
+    expect(await listed()).toEqual([first, later, before].toSorted());
+    const at = await made(forgotten, forgotten + 1_000);
+    expect(await listed()).toEqual([later, before, at].toSorted());
+    expect(await store.readToken({ id: first })).toBeNull();
+    const after = await made(forgotten + 1, forgotten + 1_000);
+    expect(await listed()).toEqual([before, at, after].toSorted());
+  });
+
   test("the first administrator's code makes one user, once, and none where there are users", async () => {
     const first = { id: newId("usr"), name: "ada", roles: aUser("ada").roles };
     const use = (hash: string, now = NOW) =>

@@ -11,6 +11,7 @@ import { carryEventsOver } from "./carry-events-over.ts";
 import type { Write } from "../transaction.ts";
 import { audit, auditPostgres, auditSqlite } from "./008-audit.ts";
 import { sso } from "./009-sso.ts";
+import { tokenEnds } from "./010-token-ends.ts";
 
 export interface Migration {
   readonly number: number;
@@ -48,6 +49,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   { number: 8, both: audit, sqlite: auditSqlite, postgres: auditPostgres },
   { number: 9, both: sso, sqlite: [], postgres: [] },
+  { number: 10, both: tokenEnds, sqlite: [], postgres: [] },
 ];
 
 /** What is missing from a database at `version`. Throws StoreRefused for a newer one, and for an older one that must stay. */

@@ -8,6 +8,8 @@ CREATE TABLE api_tokens (
   created_ms BIGINT NOT NULL, expires_ms BIGINT NOT NULL, last_used_ms BIGINT, revoked_ms BIGINT,
   CHECK ((user_id IS NULL) <> (service IS NULL)));
 
+CREATE INDEX api_tokens_by_end ON api_tokens (expires_ms);
+
 CREATE INDEX api_tokens_by_user ON api_tokens (user_id, id);
 
 CREATE TABLE approvals (

@@ -7,6 +7,9 @@ import { writeAudit, type Audited } from "./audit.ts";
 import { bumpRights } from "./rights-epoch.ts";
 import { readUser, type StoredUser } from "./users.ts";
 
+/** So long a list shows a token that is over, or was revoked, and when it was last used. */
+const SHOWN_AFTER_END_MS = 30 * 24 * 3_600_000;
+
 export interface StoredToken {
   readonly id: string;
   readonly hash: string;
@@ -21,7 +24,15 @@ export interface StoredToken {
   readonly revoked: number | null;
 }
 
+/** Forgets those that ended long ago; the audit still tells of them. */
 export async function saveToken(write: Write, token: StoredToken & Audited): Promise<void> {
+  const created_ms = Math.round(token.created);
+  // First, as logouts do: of two that meet, the second waits here and not for a token.
+  await bumpRights(write);
+  await write.db
+    .deleteFrom("api_tokens")
+    .where("expires_ms", "<=", created_ms - SHOWN_AFTER_END_MS)
+    .execute();
   await write.db
     .insertInto("api_tokens")
     .values({
@@ -31,13 +42,12 @@ export async function saveToken(write: Write, token: StoredToken & Audited): Pro
       user_id: token.userId,
       service: token.service,
       roles: JSON.stringify(token.roles),
-      created_ms: Math.round(token.created),
+      created_ms,
       expires_ms: Math.round(token.expires),
       last_used_ms: null,
       revoked_ms: null,
     })
     .execute();
-  await bumpRights(write);
   await writeAudit(write, token.audit);
 }
 
