@@ -1,5 +1,6 @@
-#!/usr/bin/env node
-// aimd: the plane. Decides and stores; never runs a tool.
+#!/usr/bin/env -S node --max-semi-space-size=8
+// aimd: the plane. Decides and stores; never runs a tool. A small young generation: thousands of idle streams are opened
+// once, and what that left behind in a large one would stay resident.
 import { mkdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";

@@ -13,11 +13,10 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { createClient, type Client } from "@aim/sdk";
 import type { Prepared, RunEvent, RunRequest, RunResult } from "@aim/contract";
+import { AIMD, nodeOptions } from "./entry.ts";
 
-const AIMD = fileURLToPath(new URL("../../plane/main.ts", import.meta.url));
 const READY_MS = 60_000;
 
 export interface TestPlane {
@@ -58,7 +57,16 @@ export async function startPlane(options: TestPlaneOptions = {}): Promise<TestPl
   const log = openSync(logFile, "a");
   const child = spawn(
     process.execPath,
-    [AIMD, "serve", "--state", stateDir, "--catalog", catalogDir, ...(options.arguments ?? [])],
+    [
+      ...nodeOptions(AIMD),
+      AIMD,
+      "serve",
+      "--state",
+      stateDir,
+      "--catalog",
+      catalogDir,
+      ...(options.arguments ?? []),
+    ],
     { stdio: ["ignore", "pipe", log], env: { ...process.env, ...options.env } },
   );
   closeSync(log);
