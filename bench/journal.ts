@@ -1,10 +1,12 @@
 // What the journal costs: durable commits, bytes at rest, live readers, idle streams, and asking who still may.
 import { spawn, type ChildProcess } from "node:child_process";
+import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { RunEvent } from "@aim/contract";
 import { mayStillRead } from "../plane/core/rights.ts";
 import { LOCAL_PRINCIPAL } from "../plane/http/identity.ts";
+import { AIMD, nodeOptions } from "../tests/harness/entry.ts";
 import {
   eventAt,
   openJournalPlane,
@@ -15,6 +17,7 @@ import { inCopyOf } from "./sqlite-size.ts";
 import { percentile } from "./statistics.ts";
 
 const CLIENTS = fileURLToPath(new URL("journal-clients.ts", import.meta.url));
+const IDLE_PLANE = fileURLToPath(new URL("journal-idle.ts", import.meta.url));
 const BATCH = 128;
 const COMMITS = 800;
 const VIEWERS = 200;
@@ -22,7 +25,7 @@ const RATE = 1_000;
 const FAN_OUT_S = 15;
 const IDLE = 5_000;
 const ASKED = 2_000;
-const STREAMS = { each: IDLE + VIEWERS, all: IDLE + VIEWERS };
+const STREAMS = { each: VIEWERS, all: VIEWERS };
 const LIMITS = { maxEvents: 200_000, maxBytes: 67_108_864 };
 
 export interface JournalCost {
@@ -95,8 +98,8 @@ function atRest(path: string): JournalCost["at_rest"] {
   });
 }
 
-async function clients(plane: JournalPlane, jobId: string, what: readonly [number, string]) {
-  const argv = [CLIENTS, plane.url, jobId, String(what[0]), what[1]];
+async function clients(url: string, jobId: string, what: readonly [number, string]) {
+  const argv = [CLIENTS, url, jobId, String(what[0]), what[1]];
   const child = spawn(process.execPath, argv, { stdio: ["pipe", "pipe", "inherit"] });
   let text = "";
   child.stdout.setEncoding("utf8").on("data", (piece: string) => (text += piece));
@@ -117,7 +120,7 @@ function ended(child: ChildProcess): Promise<void> {
 
 async function fanOut(plane: JournalPlane): Promise<JournalCost["fan_out"]> {
   const job = await plane.startJob();
-  const viewers = await clients(plane, job.jobId, [VIEWERS, "read"]);
+  const viewers = await clients(plane.url, job.jobId, [VIEWERS, "read"]);
   const used = process.cpuUsage();
   const begun = performance.now();
   let sent = 0;
@@ -142,15 +145,19 @@ async function fanOut(plane: JournalPlane): Promise<JournalCost["fan_out"]> {
   };
 }
 
-/** On a plane of its own: one that has served others has room already. */
+/** On a plane in a process of its own, started as aimd is: one that has served others has room already. */
 async function idle(): Promise<JournalCost["idle"]> {
-  await using plane = await openJournalPlane({ limits: LIMITS, streams: STREAMS });
-  const job = await plane.startJob();
-  await send(plane, job, batch(job, { from: 1, count: 1 }));
-  const before = process.memoryUsage().rss;
-  const streams = await clients(plane, job.jobId, [IDLE, "idle"]);
+  const child = spawn(process.execPath, [...nodeOptions(AIMD), IDLE_PLANE], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const next = async (): Promise<string> => String((await lines.next()).value);
+  const [url = "", job = ""] = (await next()).split(" ");
+  const streams = await clients(url, job, [IDLE, "idle"]);
   await delay(3_000);
-  const mib = (process.memoryUsage().rss - before) / 2 ** 20;
+  child.stdin.end();
+  const mib = Number(await next()) / 2 ** 20;
+  await ended(child);
   await streams.end();
   return { streams: IDLE, mib };
 }
